@@ -1,0 +1,45 @@
+"""BMAD Autopilot: from a BMAD backlog to merged pull requests.
+
+The names below are the public interface; each is imported when it is first asked for, so that
+`import bmad_autopilot` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .board.sprint import load_sprint_status, load_story_status
+    from .core.actions import (
+        WORKFLOW_MAPPING,
+        Action,
+        EpicResult,
+        ExecutionResult,
+        SprintStatus,
+        StoryResult,
+        get_next_action,
+    )
+
+__all__ = [
+    "WORKFLOW_MAPPING",
+    "Action",
+    "EpicResult",
+    "ExecutionResult",
+    "SprintStatus",
+    "StoryResult",
+    "get_next_action",
+    "load_sprint_status",
+    "load_story_status",
+]
+
+_HOMES = {
+    "load_sprint_status": ".board.sprint",
+    "load_story_status": ".board.sprint",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, ".core.actions"), __name__), name)

@@ -1,0 +1,1 @@
+"""Pure vocabulary and decisions. Nothing here reads, writes or waits."""

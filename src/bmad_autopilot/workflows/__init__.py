@@ -1,0 +1,1 @@
+"""Workflows: ordered lists of steps, as data."""
