@@ -25,8 +25,8 @@ class Text:
         self.text = text[1:] if self.bom else text
 
 
-def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES) -> bytes:
-    """The whole of a regular file, or a FileError that says what is there instead."""
+def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> bytes:
+    """The whole of a regular file (or its first `head` bytes), or a FileError that says what is there instead."""
     try:
         # O_NONBLOCK: opening a fifo must not wait for a writer that never comes.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -47,13 +47,34 @@ def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES) -> bytes:
                 expected=f"at most {limit / 1e6:.0f} MB",
             )
         try:
-            return handle.read()
+            return handle.read(head)
         except OSError as error:
             raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
 
 
 def read_text(path: str, *, limit: int = MAX_TEXT_BYTES) -> Text:
     return Text(path, read_bytes(path, limit=limit))
+
+
+SETTLE_SECONDS = 0.02
+
+
+def read_settled(path: str) -> Text:
+    """Read a file that people and other programs also write. One written in place a moment ago may be half there
+    (an editor truncates, then writes): look again until it has held still. One that was renamed into place, as
+    ours are, is whole, and shows it: its inode changed after its content did."""
+    import time
+
+    for _ in range(50):
+        data = read_bytes(path)
+        info = os.stat(path)
+        age = time.time() - info.st_mtime
+        if info.st_ctime_ns != info.st_mtime_ns or not 0 <= age < SETTLE_SECONDS:
+            break
+        time.sleep(SETTLE_SECONDS - age)
+        if read_bytes(path) == data:
+            break
+    return Text(path, data)
 
 
 def _decode(path: str, raw: bytes) -> str:
@@ -86,13 +107,27 @@ def _place(path: str, raw: bytes, offset: int) -> Place:
 def write_atomic(path: str, data: bytes) -> None:
     """Replace a file by a complete new one, or leave the old one untouched. Links are followed, modes kept."""
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".{os.path.basename(target)}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    temporary = write_beside(target, data)
+    try:
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_folder(os.path.dirname(target))
+
+
+def write_beside(target: str, data: bytes) -> str:
+    """Write a complete, durable temporary file in the target's folder, with the target's mode."""
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
     except FileNotFoundError:
         mode = None
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise FileError(f"cannot be written: {error.strerror}", place=Place(target)) from None
     try:
         with os.fdopen(fd, "wb") as handle:
             handle.write(data)
@@ -100,14 +135,20 @@ def write_atomic(path: str, data: bytes) -> None:
                 os.fchmod(fd, mode)
             handle.flush()
             os.fsync(fd)
-        os.replace(temporary, target)
-    except BaseException:
+            _mark_whole(fd)
+    except OSError as error:
         os.unlink(temporary)
-        raise
-    _sync_folder(folder)
+        raise FileError(f"cannot be written: {error.strerror}", place=Place(target)) from None
+    return temporary
 
 
-def _sync_folder(folder: str) -> None:
+def _mark_whole(fd: int) -> None:
+    """Set the content's time a microsecond back, so that it differs from the inode's for `read_settled`."""
+    info = os.fstat(fd)
+    os.utime(fd, ns=(info.st_atime_ns, info.st_mtime_ns - 1000))
+
+
+def sync_folder(folder: str) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -115,11 +156,22 @@ def _sync_folder(folder: str) -> None:
         os.close(fd)
 
 
+def exchange(path: str, other: str) -> bool:
+    """Swap two files in one step, so that what was there is kept and can be looked at. False where the system
+    or the file system cannot."""
+    import ctypes
+
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    at_cwd, swap = -100, 2
+    return bool(renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(other), swap) == 0)
+
+
 @contextmanager
 def locked(path: str, *, seconds: float = 10.0) -> Iterator[None]:
     """Hold an exclusive lock on `path` (made if missing). It is released when this process ends, however."""
-    import fcntl
-
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         _take(fd, path, seconds)
@@ -129,8 +181,7 @@ def locked(path: str, *, seconds: float = 10.0) -> Iterator[None]:
 
 
 def _take(fd: int, path: str, seconds: float) -> None:
-    """Wait for the lock, bounded. flock has no time limit of its own, so a timer's signal cannot be used in threads:
-    try, and sleep in growing steps."""
+    """Wait for the lock, bounded. flock knows no time limit, and a signal could not bound it in a thread."""
     import fcntl
     import time
 

@@ -1,10 +1,9 @@
 """The public records, and what comes next."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from .keys import identify
+from .keys import Order, identify
 from .statuses import BACKLOG, DONE, IN_PROGRESS, OPTIONAL, PARKED, READY, REVIEW, Kind, read_status
 
 # Action type → BMAD workflow. Open: another entry needs no code.
@@ -22,8 +21,6 @@ PRIORITY: tuple[tuple[str, str], ...] = (
     (BACKLOG, "create-story"),
 )
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -32,7 +29,7 @@ class Action:
     type: str
     story_id: str
     skill: str
-    context: Mapping[str, str] = field(default=_NOTHING)
+    context: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +62,35 @@ class SprintStatus:
     epics: Mapping[str, str]
     stories: Mapping[str, str]
     counts: Mapping[str, int]
-    retrospectives: Mapping[str, str] = field(default=_NOTHING)
+    retrospectives: Mapping[str, str] = field(default_factory=dict)
 
 
 def get_next_action(status: SprintStatus) -> Action | None:
-    """The first story in BMAD's priority, in natural order; None when there is nothing left to do.
-
-    A parked story, and every story of a parked epic, is left where it is."""
+    """The first story in BMAD's priority, in natural order; None when there is nothing left to do."""
     identities = identify([*status.epics, *status.stories])
-    parked_epics = {
-        identities[key].number for key, raw in status.epics.items() if read_status(raw).meaning == PARKED
-    }
-    first: dict[str, str] = {}
-    wanted = {meaning for meaning, _ in PRIORITY}
-    for key in sorted(status.stories, key=lambda key: identities[key].order):
-        meaning = read_status(status.stories[key]).meaning
-        if meaning in wanted and identities[key].epic not in parked_epics:
-            first.setdefault(meaning, key)
+    parked = {identities[key].number for key, raw in status.epics.items() if read_status(raw).meaning == PARKED}
+    return choose(
+        (
+            (key, read_status(raw, Kind.STORY).meaning, identities[key].epic, identities[key].order)
+            for key, raw in status.stories.items()
+        ),
+        parked,
+    )
+
+
+Story = tuple[str, str, str | None, tuple[Order, Order]]  # key, meaning, epic, order
+
+
+def choose(stories: Iterable[Story], parked_epics: Collection[str | None] = ()) -> Action | None:
+    """A parked story, and every story of a parked epic, is left where it is."""
+    first: dict[str, Story] = {}
+    for story in stories:
+        best = first.get(story[1])
+        if (best is None or story[3] < best[3]) and story[2] not in parked_epics:
+            first[story[1]] = story
     for meaning, kind in PRIORITY:
         if meaning in first:
-            key = first[meaning]
+            key = first[meaning][0]
             return Action(kind, key, WORKFLOW_MAPPING[kind], {"story_id": key, "status": meaning})
     return None
 
@@ -92,15 +98,14 @@ def get_next_action(status: SprintStatus) -> Action | None:
 def suggest_retrospective(status: SprintStatus) -> str | None:
     """The first epic whose stories are all done and whose retrospective is still open."""
     identities = identify([*status.epics, *status.stories, *status.retrospectives])
-    open_epics, with_stories = set(), set()
+    unfinished, with_stories = set(), set()
     for key, raw in status.stories.items():
         with_stories.add(identities[key].epic)
         if read_status(raw).meaning not in (DONE, PARKED):
-            open_epics.add(identities[key].epic)
+            unfinished.add(identities[key].epic)
     for key in sorted(status.retrospectives, key=lambda key: identities[key].order):
-        row = identities[key]
-        if row.kind is not Kind.RETROSPECTIVE or row.epic in open_epics or row.epic not in with_stories:
-            continue
-        if read_status(status.retrospectives[key]).meaning == OPTIONAL:
+        epic = identities[key].epic
+        is_open = read_status(status.retrospectives[key]).meaning == OPTIONAL
+        if is_open and epic in with_stories and epic not in unfinished:
             return key
     return None

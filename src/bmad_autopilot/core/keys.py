@@ -15,7 +15,10 @@ Order = tuple[int | str, ...]
 
 _LAST = 1 << 40  # sorts words after every number
 
-_REGULAR = re.compile(r"(\d+)-(\d+)([a-z]?)-(?!\d)")
+_NUMBER = r"(0|[1-9]\d{0,8}+)"
+_PARTS = re.compile(
+    rf"^(?:{_NUMBER}-{_NUMBER}([a-z]?)-(?=\D).*|epic-{_NUMBER}(-retrospective)?+|.*)$", re.MULTILINE
+)
 _EPIC = re.compile(r"(?:(.+)-)?epic-(.+)", re.IGNORECASE)
 _RETRO = re.compile(r"-(?:retrospective|retro)$", re.IGNORECASE)
 _PART = re.compile(r"\d+[a-z]?|[a-z]\d+|\d+[a-z]+", re.IGNORECASE)
@@ -52,21 +55,36 @@ def identify(keys: Iterable[str]) -> dict[str, Identity]:
     """Say what each key of one board names. Which epics the board declares decides how a key is cut:
     `0-5-1-x` is story 1 of epic 0.5 where there is an `epic-0-5`, else story 5 of epic 0."""
     keys = list(keys)
-    epics = {number for key in keys if (number := _epic_number(key)) and not _RETRO.search(key)}
-    cutting = any("." in epic or not epic.isdigit() for epic in epics)
-    orders: dict[str, Order] = {epic: natural(epic) for epic in epics}
+    parts = _PARTS.findall("\n".join(keys))
+    odd = [key for key, part in zip(keys, parts, strict=False) if not any(part)]
+    epics = {number for key in odd if (number := _epic_number(key)) and not _RETRO.search(key)}
+    if epics or len(parts) != len(keys):
+        epics.update(number for key in keys if (number := _epic_number(key)) and not _RETRO.search(key))
+        return _split_shared({key: _identify_one(key, epics) for key in keys})
+    return _split_shared(_identify_regular(keys, parts))
+
+
+def _identify_regular(keys: list[str], parts: list[tuple[str, ...]]) -> dict[str, Identity]:
+    """Boards whose epics have whole numbers: nearly all, and those with thousands of rows."""
+    epics = {epic: (int(epic), "") for _, _, _, epic, retro in parts if epic and not retro}
+    orders: dict[str, Order] = dict(epics)
     result: dict[str, Identity] = {}
-    for key in keys:
-        regular = None if cutting else _REGULAR.match(key)
-        if regular is not None:
-            first, second, suffix = regular.groups()
-            epic = first if first[0] != "0" else str(int(first))
-            order = orders.get(epic) or orders.setdefault(epic, natural(epic))
-            story = int(second[:18])
-            result[key] = Identity(Kind.STORY, epic, f"{epic}.{story}{suffix}", (order, (story, suffix)))
-        else:
+    for key, (first, story, suffix, epic, retro) in zip(keys, parts, strict=True):
+        number = first or epic
+        if not number:
             result[key] = _identify_one(key, epics)
-    return _split_shared(result)
+            continue
+        order = orders.get(number)
+        if order is None:
+            order = orders[number] = (int(number), "")
+        if first:
+            own = (order, (int(story), suffix))
+            result[key] = Identity(Kind.STORY, first, f"{first}.{story}{suffix}", own)
+        elif retro:
+            result[key] = Identity(Kind.RETROSPECTIVE, epic, epic, (order, (_LAST + 1, "")))
+        else:
+            result[key] = Identity(Kind.EPIC, epic, epic, (order, ()))
+    return result
 
 
 def _epic_number(key: str) -> str | None:
@@ -129,6 +147,9 @@ def _story_label(rest: list[str]) -> str | None:
 
 def _split_shared(rows: dict[str, Identity]) -> dict[str, Identity]:
     """`1-0-1-…` and `1-0-2-…` share the number 1.0: read one number further, if that tells all of them apart."""
+    numbers = [row.number for row in rows.values() if row.kind is Kind.STORY]
+    if len(set(numbers)) == len(numbers):
+        return rows
     shared: dict[str, list[str]] = {}
     for key, row in rows.items():
         if row.kind is Kind.STORY:

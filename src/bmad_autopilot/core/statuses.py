@@ -84,11 +84,12 @@ class Status(NamedTuple):
 _CANONICAL = {word: Status(word, word) for word in (*STORY_LIFE, OPTIONAL)}
 
 
-def read_status(raw: str) -> Status:
+def read_status(raw: str, kind: Kind = Kind.RETROSPECTIVE) -> Status:
     """Understand one status word. Never fails."""
     known = _CANONICAL.get(raw)
     if known is not None:
-        return known
+        # A story marked optional waits until somebody wants it; only a retrospective is optional by nature.
+        return known if raw != OPTIONAL or kind is Kind.RETROSPECTIVE else Status(raw, PARKED)
     word = plain_word(raw)
     if word in _CANONICAL:
         return Status(raw, word)

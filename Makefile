@@ -1,0 +1,90 @@
+# The project's own commands; `make help` lists them.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+# Tests must pass without anybody's keys, and may never use them.
+UNSET := GH_TOKEN GITHUB_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN COPILOT_GITHUB_TOKEN \
+	ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN OPENAI_API_KEY CODEX_API_KEY \
+	GEMINI_API_KEY GOOGLE_API_KEY CURSOR_API_KEY SSH_AUTH_SOCK \
+	GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE NO_COLOR FORCE_COLOR COLUMNS
+SCRUBBED := env $(foreach name,$(UNSET),-u $(name))
+
+.PHONY: help
+help: ## List these commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+.PHONY: venv
+venv: $(VENV)/.installed ## Make .venv from requirements/dev.lock (again only when that changed)
+
+$(VENV)/.locked: requirements/dev.lock
+	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); try make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "make: Python 3.11 or later is needed; try make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.locked pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo
+demo: venv ## A tour on a sample project made on the spot
+	@$(SCRUBBED) $(BIN)/python -m scripts.demo
+
+.PHONY: test
+test: venv ## The tests that need nothing but git (under five minutes)
+	$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak"
+
+.PHONY: test-real
+test-real: venv ## The tests against real installs (needs node and npm)
+	@command -v npm >/dev/null && command -v node >/dev/null || { \
+		echo "make test-real: node and npm are needed; on Debian: apt-get install nodejs npm" >&2; exit 1; }
+	@command -v tmux >/dev/null || echo "make test-real: no tmux, its tests are skipped; on Debian: apt-get install tmux" >&2
+	@mkdir -p .real
+	NPM_CONFIG_USERCONFIG="$${NPM_CONFIG_USERCONFIG:-$$HOME/.npmrc}" BMAD_REAL="$(CURDIR)/.real" \
+		$(SCRUBBED) $(PYTEST) -m real -rs
+
+.PHONY: lint
+lint: venv ## Style, types, the one-way imports, and nothing of this machine in the files
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy tests/*.py benchmarks scripts
+	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.check_tracked
+
+.PHONY: bench
+bench: venv ## Measure start-up, growth and memory against the bars; fails if one is missed
+	$(SCRUBBED) $(BIN)/python -m benchmarks.bench
+
+.PHONY: soak
+soak: venv ## The long counts: many more generated cases
+	HYPOTHESIS_PROFILE=soak $(SCRUBBED) $(PYTEST) -n $(WORKERS) -m soak
+
+.PHONY: mutate
+mutate: venv ## Change the core at random and see whether the tests notice
+	$(SCRUBBED) $(BIN)/mutmut run --max-children $(WORKERS)
+	$(BIN)/mutmut results
+
+.PHONY: coverage
+coverage: venv ## The tests again, with the lines and branches they miss
+	$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
+
+.PHONY: lock
+lock: ## Pin requirements/dev.in anew in requirements/dev.lock (needs uv)
+	@command -v uv >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }
+	uv pip compile --universal --python-version 3.11 --generate-hashes requirements/dev.in \
+		-o requirements/dev.lock --no-header
+
+.PHONY: clean
+clean: ## Remove what these commands made
+	rm -rf $(VENV) .real .bench build dist mutants .coverage .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,169 @@
+"""Is it fast? Builds the wheel, installs it alone, measures it beside `import click` in the same environment.
+
+`make bench` prints every figure beside its bar and fails when one is missed."""
+
+import argparse
+import hashlib
+import os
+import shutil
+import statistics
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import generate as generator
+from benchmarks.measure import Case, Timing, interleaved
+from tests.wheels import REPOSITORY, Installed, build, install
+
+FOLDER = REPOSITORY / ".bench"
+SIZES = (100, 1_000, 10_000, 100_000)
+SEED = 7
+
+YARDSTICK = "import click"
+
+
+class Bar(NamedTuple):
+    """One promise: a figure, its limit, and the unit of both."""
+
+    name: str
+    figure: float
+    limit: float
+    unit: str
+
+    @property
+    def met(self) -> bool:
+        return self.figure <= self.limit
+
+
+def main() -> int:
+    options = _options()
+    FOLDER.mkdir(exist_ok=True)
+    installed = _install()
+    projects = {size: _project(size) for size in SIZES}
+    timings = interleaved(_start_cases(installed, projects), options.rounds)
+    growth = interleaved(_growth_cases(installed, projects), max(3, options.rounds // 4))
+    check = interleaved([_case("bmad board check, 10,000", installed, projects[10_000], "board", "check")], 3)
+    changes = _change_times(installed, projects[10_000], options.rounds)
+    _print_timings({**timings, **check}, timings[YARDSTICK])
+    _print_growth(growth)
+    bars = _bars({**timings, **check}, growth, changes)
+    _print_bars(bars)
+    return 0 if all(bar.met for bar in bars) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=21, help="how often each command runs (default 21)")
+    return parser.parse_args()
+
+
+def _install() -> Installed:
+    dist = FOLDER / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    return install(build(dist).wheel, FOLDER / "venv")
+
+
+def _project(size: int) -> Path:
+    """Kept between runs; made anew when the generator changed."""
+    mark = hashlib.sha256(Path(generator.__file__).read_bytes()).hexdigest()[:12]
+    path = FOLDER / "projects" / f"{size}-{SEED}-{mark}"
+    if not path.exists():
+        for old in path.parent.glob(f"{size}-*"):
+            shutil.rmtree(old)
+        part = path.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        generator.generate(part, size, SEED)
+        part.rename(path)
+    return path
+
+
+def _case(name: str, installed: Installed, cwd: Path, *arguments: str) -> Case:
+    return Case(name, (str(installed.bmad), *arguments), cwd, _environment())
+
+
+def _environment(**more: str) -> dict[str, str]:
+    home = FOLDER / "home"
+    home.mkdir(exist_ok=True)
+    plain = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+    return {**plain, **more}
+
+
+def _start_cases(installed: Installed, projects: dict[int, Path]) -> list[Case]:
+    python = str(installed.python)
+    small, large = projects[100], projects[10_000]
+    return [
+        Case("python -c pass", (python, "-c", "pass"), small, _environment()),
+        Case(YARDSTICK, (python, "-c", "import click"), small, _environment()),
+        _case("bmad --version", installed, small, "--version"),
+        _case("bmad status --json, 100", installed, small, "status", "--json"),
+        _case("bmad status --json, 10,000", installed, large, "status", "--json"),
+        _case("bmad status in colour, 100", installed, small, "--color", "always", "status"),
+    ]
+
+
+def _growth_cases(installed: Installed, projects: dict[int, Path]) -> list[Case]:
+    return [_case(f"{size:,}", installed, path, "status", "--json") for size, path in projects.items()]
+
+
+def _change_times(installed: Installed, project: Path, rounds: int) -> list[float]:
+    board = project / generator.BOARD
+    before = board.read_bytes()
+    script = Path(__file__).with_name("change.py")
+    command = [str(installed.python), str(script), str(board), str(FOLDER / "state"), str(rounds)]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment(), cwd=project)
+    finally:
+        board.write_bytes(before)
+    return [float(line) for line in done.stdout.split()]
+
+
+def _bars(timings: dict[str, Timing], growth: dict[str, Timing], changes: list[float]) -> list[Bar]:
+    yardstick = timings[YARDSTICK].median
+
+    def ratio(name: str, limit: float) -> Bar:
+        return Bar(name, timings[name].median / yardstick, limit, "×")
+
+    first, last = _cost_per_story(growth, 1_000, 10_000), _cost_per_story(growth, 10_000, 100_000)
+    return [
+        ratio("bmad --version", 1.2),
+        ratio("bmad status --json, 100", 1.6),
+        ratio("bmad status --json, 10,000", 3.0),
+        ratio("bmad status in colour, 100", 2.8),
+        Bar("bmad board check, 10,000", timings["bmad board check, 10,000"].median / 1000, 3.0, "s"),
+        Bar("one durable change, 10,000", statistics.median(changes), 20.0, "ms"),
+        Bar("memory of status, 10,000", timings["bmad status --json, 10,000"].peak_mb, 60.0, "MB"),
+        Bar("growth of the cost per story", last / first, 2.0, "×"),
+    ]
+
+
+def _cost_per_story(growth: dict[str, Timing], few: int, many: int) -> float:
+    """Microseconds for each story more. Clamped: below a tenth, the difference is the machine's noise."""
+    return max(0.1, 1000 * (growth[f"{many:,}"].median - growth[f"{few:,}"].median) / (many - few))
+
+
+def _print_timings(timings: dict[str, Timing], yardstick: Timing) -> None:
+    print(f"\n{'command':<30}{'median':>10}{'least':>10}{'× click':>10}{'peak':>10}")
+    for name, timing in timings.items():
+        ratio = timing.median / yardstick.median
+        print(f"{name:<30}{timing.median:>7.1f} ms{timing.least:>7.1f} ms{ratio:>10.2f}{timing.peak_mb:>7.1f} MB")
+
+
+def _print_growth(growth: dict[str, Timing]) -> None:
+    print(f"\n{'stories':<30}{'median':>10}{'least':>10}{'per story':>12}{'peak':>10}")
+    before: int | None = None
+    for size in SIZES:
+        timing = growth[f"{size:,}"]
+        cost = f"{_cost_per_story(growth, before, size):.1f} µs" if before else ""
+        print(f"{size:<30,}{timing.median:>7.1f} ms{timing.least:>7.1f} ms{cost:>12}{timing.peak_mb:>7.1f} MB")
+        before = size
+
+
+def _print_bars(bars: list[Bar]) -> None:
+    print(f"\n{'bar':<30}{'measured':>12}{'at most':>12}")
+    for bar in bars:
+        verdict = "MET" if bar.met else "MISSED"
+        print(f"{bar.name:<30}{bar.figure:>9.2f} {bar.unit:<2}{bar.limit:>9.2f} {bar.unit:<2}  {verdict}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,132 @@
+"""Changing one value of the board: a token is spliced, every other byte stays."""
+
+import re
+from typing import NamedTuple
+
+from ..core.errors import AutopilotError, FileError, Place
+from ..core.lines import scan
+from ..files import BOM, Text
+from .cells import Cells, read_cells
+
+# What may stand unquoted: it must read back as itself, as text, in every YAML.
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_NOT_TEXT = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+# The date forms BMAD and people write in `last_updated`; any other form is left alone.
+_DATE_FORMS = (
+    (re.compile(r"\d{4}-\d\d-\d\d"), "%Y-%m-%d"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d"), "%Y-%m-%d %H:%M"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "%Y-%m-%d %H:%M:%S"),
+    (re.compile(r"\d\d-\d\d-\d{4} \d\d:\d\d"), "%m-%d-%Y %H:%M"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "%Y-%m-%dT%H:%M:%SZ"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "%Y-%m-%dT%H:%M:%S"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}"), "%Y-%m-%dT%H:%M:%S%z"),
+)
+
+
+class Splice(NamedTuple):
+    start: int
+    end: int
+    token: str
+
+
+def change_status(cells: Cells, key: str, status: str, *, now: float | None = None) -> bytes:
+    """The file's bytes with one status changed (and its date, when `now` is given and there is one)."""
+    if (
+        any(char in status for char in "\"'\\")
+        or not status.isprintable()
+        or status.strip() != status
+        or not status
+    ):
+        raise AutopilotError("not a status", found=repr(status), expected="a word such as in-progress")
+    index = _only(cells, key)
+    splices = [_value_splice(cells.text.text, cells.cell_span(index), status)]
+    dated = _date_splice(cells, now) if now is not None else None
+    if dated is not None:
+        splices.append(dated)
+    text, pieces = _spliced(cells.text.text, splices)
+    after = Text(cells.text.path, ((BOM if cells.text.bom else "") + text).encode("utf-8"))
+    if cells.spans is None:
+        proved = all(_reads_alone(text, start, end) for start, end in pieces)
+    else:
+        proved = _reads_the_same(cells, read_cells(after), index, status)
+    if not proved:
+        raise FileError(
+            f"could not be changed without touching more than {key}; nothing was written",
+            place=Place(cells.text.path, cells.cells[index][2]),
+            hint="edit this line by hand",
+        )
+    return after.raw
+
+
+def _only(cells: Cells, key: str) -> int:
+    found = [index for index, cell in enumerate(cells.cells) if cell[0] == key]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise FileError(f"has no row {key}", place=Place(cells.text.path), hint="see them all: bmad status --all")
+    lines = ", ".join(str(cells.cells[index][2]) for index in found)
+    raise FileError(
+        f"has {key} more than once; which one is meant cannot be told",
+        place=Place(cells.text.path, cells.cells[found[-1]][2]),
+        found=f"lines {lines}",
+        hint="keep one of the lines",
+    )
+
+
+def _date_splice(cells: Cells, now: float) -> Splice | None:
+    """A new `last_updated` in the form the old one has; None where there is none or its form is free."""
+    value = cells.fields["last_updated"][1] if "last_updated" in cells.fields else None
+    for form, template in _DATE_FORMS if value else ():
+        if form.fullmatch(value or ""):
+            import time
+
+            moment = time.gmtime(now) if template.endswith("Z") else time.localtime(now)
+            span = cells.field_span("last_updated")
+            return _value_splice(cells.text.text, span, time.strftime(template, moment), plain=True)
+    return None
+
+
+def _value_splice(text: str, span: tuple[int, int], value: str, *, plain: bool = False) -> Splice:
+    start, end = span
+    quote = text[start] if start < end and text[start] in "\"'" else ""
+    if not quote and not plain and (not _PLAIN.fullmatch(value) or value.lower() in _NOT_TEXT):
+        quote = '"'
+    token = f"{quote}{value}{quote}"
+    return Splice(start, end, token if start < end else " " + token)  # `key:` had no value
+
+
+def _spliced(text: str, splices: list[Splice]) -> tuple[str, list[tuple[int, int]]]:
+    """The new text, and the spans of the lines that changed in it."""
+    parts: list[str] = []
+    position = length = 0
+    tokens = []
+    for start, end, token in sorted(splices):
+        parts += (text[position:start], token)
+        length += start - position
+        tokens.append((length, length + len(token)))
+        length += len(token)
+        position = end
+    new = "".join([*parts, text[position:]])
+    return new, [_line_around(new, start, end) for start, end in tokens]
+
+
+def _line_around(text: str, start: int, end: int) -> tuple[int, int]:
+    stop = text.find("\n", end)
+    return text.rfind("\n", 0, start) + 1, stop if stop >= 0 else len(text)
+
+
+def _reads_alone(text: str, start: int, end: int) -> bool:
+    """In a regular file every line is read by itself, so a changed line that is regular changes no other."""
+    flat = scan(text[start:end].strip(" \r"))
+    return flat is not None and len(flat.top) == 1 and flat.top[0][1] is not None
+
+
+def _reads_the_same(before: Cells, after: Cells, index: int, status: str) -> bool:
+    if len(before.cells) != len(after.cells) or after.cells[index][1] != status:
+        return False
+    same = all(
+        new == old for i, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)) if i != index
+    )
+    changed = {name for name, cell in before.fields.items() if after.fields.get(name) != cell}
+    return same and changed <= {"last_updated"} and before.fields.keys() == after.fields.keys()

@@ -1,0 +1,128 @@
+"""The little of Markdown the readers share: line ends, front matter, and what is not code or comment.
+
+Every function keeps offsets: character i of the result is character i of the file's text, so that a value found
+here can be spliced there."""
+
+import re
+from bisect import bisect_right
+from typing import NamedTuple
+
+_OPENING = re.compile(r"^[ \t]*(`{3,}|~{3,}|<!--)", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?![^ \t\n])([^\n]*)$", re.MULTILINE)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+
+
+class Prose(NamedTuple):
+    """A text with fenced code, comments and front matter blanked."""
+
+    text: str
+    unclosed: int | None  # where a fence or comment begins that never ends
+
+
+def unify_line_ends(text: str) -> str:
+    """Every line end a newline, at the same offsets: of a CRLF the CR becomes a blank."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", " \n").replace("\r", "\n")
+
+
+def front_matter(text: str) -> tuple[int, int, int] | None:
+    """(start, end) of the YAML between the `---` lines at the very top, and where the body begins."""
+    if not text.startswith("---"):
+        return None
+    first = text.find("\n")
+    if first < 0 or text[3:first].strip():
+        return None
+    at = first + 1
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        if text[at:end].rstrip() in ("---", "..."):
+            return first + 1, at, min(end + 1, len(text))
+        at = end + 1
+    return None
+
+
+def prose(text: str) -> Prose:
+    """Blank what only looks like headings and lists. An unclosed fence hides the rest, as when rendered."""
+    matter = front_matter(text)
+    at = matter[2] if matter else 0
+    pieces = [_blank(text[:at])]
+    while (opening := _OPENING.search(text, at)) is not None:
+        end = _closing(text, opening)
+        if end == 0:  # inline code that starts a line
+            end = opening.end()
+            pieces.append(text[at:end])
+        elif end < 0:
+            pieces += (text[at : opening.start()], _blank(text[opening.start() :]))
+            return Prose("".join(pieces), opening.start(1))
+        else:
+            pieces += (text[at : opening.start()], _blank(text[opening.start() : end]))
+        at = end
+    pieces.append(text[at:])
+    return Prose("".join(pieces), None)
+
+
+def _closing(text: str, opening: re.Match[str]) -> int:
+    """Where the block that starts here ends; -1 where it never does, 0 where it is no block."""
+    mark = opening[1]
+    if mark == "<!--":
+        found = text.find("-->", opening.end())
+        return found + 3 if found >= 0 else -1
+    line_end = text.find("\n", opening.end())
+    if mark[0] == "`" and "`" in text[opening.end() : line_end if line_end >= 0 else len(text)]:
+        return 0
+    if line_end < 0:
+        return -1
+    closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE).search(text, line_end + 1)
+    return closing.end() if closing else -1
+
+
+def _blank(text: str) -> str:
+    return _NOT_NEWLINE.sub(" ", text)
+
+
+def line_at(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+class Section(NamedTuple):
+    level: int
+    title: str
+    line: int
+    start: int  # offsets of what stands below the heading, deeper headings included
+    end: int
+
+
+def outermost(sections: list[Section]) -> list[Section]:
+    """Without those that stand inside another one: in order, and none overlaps the next."""
+    found: list[Section] = []
+    for section in sections:
+        if not found or section.start >= found[-1].end:
+            found.append(section)
+    return found
+
+
+def within(outer: list[Section], offset: int) -> bool:
+    """Whether an offset lies in one of these outermost sections."""
+    index = bisect_right(outer, offset, key=lambda section: section.start) - 1
+    return index >= 0 and offset < outer[index].end
+
+
+def sections(text: str) -> list[Section]:
+    """All headings of a prose text."""
+    found: list[Section] = []
+    following = [len(text)] * 7  # the next heading of each level, seen from below
+    for match in reversed(list(_HEADING.finditer(text))):
+        level = len(match[1])
+        end = min(following[: level + 1])
+        title = match[2].strip().rstrip("#").strip()
+        found.append(Section(level, title, match.start(), min(match.end() + 1, end), end))
+        following[level] = match.start()
+    line, at = 1, 0
+    result = []
+    for section in reversed(found):
+        line += text.count("\n", at, section.line)
+        at = section.line
+        result.append(section._replace(line=line))
+    return result

@@ -1,0 +1,72 @@
+"""The board as a person thinks of it: epics with their stories."""
+
+from typing import NamedTuple
+
+from ..core.keys import natural
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, Kind
+from .sprint import Board, Row, count_stories
+
+ACTIVE = (IN_PROGRESS, REVIEW, READY)
+
+
+class EpicView(NamedTuple):
+    """One epic: its own row (None where stories name an epic that has no row), its stories, its retrospective."""
+
+    number: str | None  # None gathers the stories that belong to no epic
+    row: Row | None
+    stories: list[Row]
+    retrospective: Row | None
+
+    @property
+    def key(self) -> str:
+        return self.row.key if self.row else f"epic-{self.number}" if self.number else "no epic"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return count_stories(self.stories)
+
+    @property
+    def finished(self) -> int:
+        return sum(row.status.meaning == DONE for row in self.stories)
+
+    @property
+    def is_closed(self) -> bool:
+        """Nothing left to do in it: done, parked, or all stories are one or the other."""
+        if self.row is not None and self.row.meaning == PARKED:
+            return True
+        if not self.stories:
+            return self.row is not None and self.row.meaning == DONE
+        return all(row.status.meaning in (DONE, PARKED) for row in self.stories)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Work has begun and is not over: here the two ledgers may drift."""
+        if self.is_closed:
+            return False
+        begun = self.row is not None and self.row.meaning not in (BACKLOG, DONE)
+        return begun or any(row.status.meaning != BACKLOG for row in self.stories)
+
+
+def overview(board: Board) -> list[EpicView]:
+    """All epics in natural order; stories without an epic come last."""
+    rows: dict[str | None, Row] = {}
+    retrospectives: dict[str | None, Row] = {}
+    stories: dict[str | None, list[Row]] = {}
+    for row in board.rows.values():
+        identity = row.identity
+        if identity.kind is Kind.STORY:
+            group = stories.get(identity.epic)
+            if group is None:
+                stories[identity.epic] = [row]
+            else:
+                group.append(row)
+        elif identity.kind is Kind.EPIC:
+            rows[identity.number] = row
+        elif identity.kind is Kind.RETROSPECTIVE:
+            retrospectives[identity.epic] = row
+    numbers = sorted((n for n in rows.keys() | stories.keys() if n is not None), key=natural)
+    ordered: list[str | None] = [*numbers, *([None] if None in stories else [])]
+    for group in stories.values():
+        if len(group) > 1:
+            group.sort(key=lambda row: row.identity.order)
+    return [EpicView(n, rows.get(n), stories.get(n, []), retrospectives.get(n)) for n in ordered]

@@ -1,0 +1,86 @@
+"""The two ledgers: what the board says against what story files and build specs say of themselves.
+
+In real projects one story in eight disagrees. Differences are shown and, on request, repaired forwards; nothing is
+ever silently taken back."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..core.errors import FileError, Place
+from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, rank
+from .sprint import Board, Row
+from .story_files import StoryFiles, find_story_files, story_location
+from .story_status import StoryStatus, read_story_status
+
+
+class Drift(NamedTuple):
+    """One disagreement. `further` is the status that stands when the two are brought together."""
+
+    code: str
+    row: Row
+    message: str
+    place: Place
+    further: str | None = None
+    file: StoryStatus | None = None
+
+
+def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
+    """All story files and specs of this board."""
+    numbers = {row.key: row.identity.number for row in board.rows.values() if row.identity.epic is not None}
+    named = story_location(board.field("story_location"), root)
+    dirs = dict.fromkeys([*folders, *([named] if named else [])])
+    return find_story_files(list(dirs), numbers)
+
+
+def find_drift(rows: Iterable[Row], files: StoryFiles) -> list[Drift]:
+    drift = []
+    for row in rows:
+        number = row.identity.number
+        story = files.stories.get(number)
+        spec = files.specs.get(number)
+        found = None
+        if story:
+            found = _compare(row, story[0])
+        elif spec:
+            found = _compare_spec(row, spec[0])
+        elif row.meaning in (READY, IN_PROGRESS, REVIEW):
+            message = f"{row.key} is {row.status.raw}, but has no story file"
+            found = Drift("no-story-file", row, message, Place("", row.line))
+        if found is not None:
+            drift.append(found)
+    return drift
+
+
+def _compare(row: Row, path: str) -> Drift | None:
+    try:
+        status = read_story_status(path)
+    except FileError as error:
+        return Drift("unreadable", row, f"{row.key}: {error.message}", error.place or Place(path))
+    if status is None or status.meaning in (PARKED, UNKNOWN) or row.meaning in (PARKED, UNKNOWN):
+        return None
+    ahead = rank(row.meaning) - rank(status.meaning)
+    if ahead == 0:
+        return None
+    place = Place(path, status.line)
+    message = f"{row.key} is {row.status.raw} on the board, {status.raw} in its story file"
+    if ahead > 0:
+        return Drift("file-behind", row, message, place, row.meaning, status)
+    return Drift("board-behind", row, message, place, status.meaning, status)
+
+
+def _compare_spec(row: Row, path: str) -> Drift | None:
+    """BMAD's build finishes a spec while the story still waits for review: a done spec means review at least."""
+    try:
+        status = read_story_status(path)
+    except FileError as error:
+        return Drift("unreadable", row, f"{row.key}: {error.message}", error.place or Place(path))
+    if status is None or row.meaning in (PARKED, UNKNOWN):
+        return None
+    place = Place(path, status.line)
+    if status.raw.lower() == "blocked" and row.meaning != DONE:
+        return Drift("spec-blocked", row, f"{row.key} is blocked in its spec", place)
+    meaning = REVIEW if status.meaning == DONE else status.meaning
+    if meaning != PARKED and rank(meaning) > rank(row.meaning):
+        message = f"{row.key} is {row.status.raw} on the board, {status.raw} in its spec"
+        return Drift("board-behind", row, message, place, meaning)
+    return None

@@ -1,0 +1,128 @@
+"""What a look at the board should make a person think about: BMAD's own risks, and a few of ours."""
+
+import time
+from typing import NamedTuple
+
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY, REVIEW, UNKNOWN, Kind
+from .overview import EpicView
+from .sprint import Board, Row, count_stories
+
+DAY = 86_400.0
+
+
+class Risk(NamedTuple):
+    code: str
+    message: str
+    hint: str | None = None
+
+
+def find_risks(board: Board, epics: list[EpicView], *, now: float, stale_days: int = 7) -> list[Risk]:
+    stories = [row for epic in epics for row in epic.stories]
+    return [
+        *_broken(board, stories, epics),
+        *_order(epics),
+        *_flow(stories, epics),
+        *_stale(board, now, stale_days),
+    ]
+
+
+def _broken(board: Board, stories: list[Row], epics: list[EpicView]) -> list[Risk]:
+    risks = []
+    unknown = [row for row in stories if row.status.meaning == UNKNOWN]
+    unknown += [epic.row for epic in epics if epic.row and epic.row.meaning == UNKNOWN]
+    if unknown:
+        words = list(dict.fromkeys(row.status.raw or "(empty)" for row in unknown))
+        message = f"{_count(unknown, 'row')} with a status nobody knows ({_names(words, 3)}), left alone"
+        risks.append(Risk("unknown-status", message, "bmad board check"))
+    others = board.of_kind(Kind.OTHER)
+    if others:
+        message = f"{_count(others, 'unrecognised key')}: {_names([row.key for row in others], 2)}"
+        risks.append(Risk("unrecognised-key", message, "bmad board check"))
+    if board.shadowed:
+        message = (
+            f"{_count(board.shadowed, 'key')} more than once: {_names([row.key for row in board.shadowed], 2)}"
+        )
+        risks.append(Risk("duplicate-key", message, "bmad board check"))
+    for number, rows in same_numbers(stories):
+        message = f"{_count(rows, 'story')} with the number {number}: {_names([row.key for row in rows], 2)}"
+        risks.append(Risk("duplicate-number", message, "give each story a number of its own"))
+    return risks
+
+
+def same_numbers(stories: list[Row]) -> list[tuple[str, list[Row]]]:
+    if len({row.identity.number for row in stories}) == len(stories):
+        return []
+    groups: dict[str, list[Row]] = {}
+    for row in stories:
+        groups.setdefault(row.identity.number, []).append(row)
+    return [(number, rows) for number, rows in groups.items() if len(rows) > 1]
+
+
+def _order(epics: list[EpicView]) -> list[Risk]:
+    risks = []
+    orphans = [row for epic in epics if epic.row is None for row in epic.stories]
+    if orphans:
+        message = f"{_count(orphans, 'story')} without an epic row: {_names([row.key for row in orphans], 2)}"
+        risks.append(Risk("orphaned-story", message, "add the epic's row to the board"))
+    for epic in epics:
+        if epic.row is None:
+            continue
+        if epic.row.meaning == IN_PROGRESS and not epic.stories:
+            risks.append(Risk("empty-epic", f"{epic.key} is in-progress but has no stories"))
+        waiting = [row for row in epic.stories if row.status.meaning in (BACKLOG, READY, IN_PROGRESS, REVIEW)]
+        if epic.row.meaning == DONE and waiting:
+            message = f"{epic.key} is done, but {_count(waiting, 'story')} of it {_verb(waiting)} not"
+            risks.append(Risk("done-epic-open-story", message, f"bmad board set {epic.key} in-progress --force"))
+    return risks
+
+
+def _flow(stories: list[Row], epics: list[EpicView]) -> list[Risk]:
+    counts = count_stories(stories)
+    risks = []
+    if counts[REVIEW]:
+        first = next(row for row in stories if row.status.meaning == REVIEW)
+        rest = f" and {counts[REVIEW] - 1} more" if counts[REVIEW] > 1 else ""
+        risks.append(Risk("in-review", f"{first.key}{rest} waits for code-review"))
+    if counts[IN_PROGRESS] and not counts[READY]:
+        risks.append(Risk("nothing-ready", "a story is in progress and none is ready: stay with it"))
+    started = any(epic.row and epic.row.meaning != BACKLOG for epic in epics)
+    if counts[BACKLOG] and not started and not any(counts[word] for word in (READY, IN_PROGRESS, REVIEW, DONE)):
+        risks.append(Risk("nothing-started", "every epic is in the backlog: the first story has to be created"))
+    return risks
+
+
+def _stale(board: Board, now: float, stale_days: int) -> list[Risk]:
+    name = "last_updated" if board.field("last_updated") else "generated"
+    moment = read_date(board.field(name) or "")
+    if moment is None or now - moment <= stale_days * DAY:
+        return []
+    days = int((now - moment) / DAY)
+    return [Risk("stale", f"the board says {name.replace('_', ' ')} {days} days ago")]
+
+
+def read_date(text: str) -> float | None:
+    """The moment a board's date names: ISO forms and BMAD's `MM-DD-YYYY HH:MM`; None for free text."""
+    for length, form in (
+        (19, "%Y-%m-%dT%H:%M:%S"),
+        (16, "%Y-%m-%d %H:%M"),
+        (16, "%m-%d-%Y %H:%M"),
+        (10, "%Y-%m-%d"),
+    ):
+        try:
+            return time.mktime(time.strptime(text[:length], form))
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def _count(rows: list[Row] | tuple[Row, ...], noun: str) -> str:
+    many = "stories" if noun == "story" else noun + "s"
+    return f"{len(rows)} {noun if len(rows) == 1 else many}"
+
+
+def _verb(rows: list[Row]) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _names(names: list[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

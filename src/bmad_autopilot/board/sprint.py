@@ -1,0 +1,221 @@
+"""sprint-status.yaml: the board, with the meaning of each row."""
+
+import re
+from typing import NamedTuple
+
+from ..core.actions import Action, SprintStatus, choose
+from ..core.errors import FileError, Place, UsageError
+from ..core.keys import Identity, identify
+from ..core.statuses import PARKED, STORY_LIFE, UNKNOWN, Kind, Status, read_status
+from ..files import Text, read_settled
+from ..yamls import Mapping, Node, Scalar, Sequence
+from .cells import Cells, read_cells
+
+MAX_KEY_BYTES = 200  # a key becomes a file name: `{key}.agent-state.json`
+_ORDINARY_KEYS = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9-]{0,199}\n)*")
+
+
+class Row(NamedTuple):
+    """One line of the board."""
+
+    key: str
+    status: Status
+    identity: Identity
+    line: int
+    reason: str | None = None  # why it is blocked, where the board says so
+
+    @property
+    def kind(self) -> Kind:
+        return self.identity.kind
+
+    @property
+    def meaning(self) -> str:
+        return self.status.meaning
+
+
+class ActionItem(NamedTuple):
+    epic: str
+    action: str
+    owner: str
+    status: str
+
+
+class Board(NamedTuple):
+    """The board as it stands in one file. Of two rows with one key the last one stands, as in YAML."""
+
+    cells: Cells
+    rows: dict[str, Row]
+    shadowed: tuple[Row, ...]  # earlier rows whose key comes again
+
+    @property
+    def path(self) -> str:
+        return self.cells.text.path
+
+    def of_kind(self, kind: Kind) -> list[Row]:
+        """Rows of one kind in natural order."""
+        rows = [row for row in self.rows.values() if row.identity.kind is kind]
+        rows.sort(key=lambda row: row.identity.order)
+        return rows
+
+    def field(self, name: str) -> str | None:
+        cell = self.cells.fields.get(name)
+        return cell[1] if cell else None
+
+
+def read_board(path: str) -> Board:
+    return board_from_text(read_settled(path))
+
+
+def board_from_text(text: Text) -> Board:
+    cells = read_cells(text)
+    _check_keys(cells)
+    identities = identify(key for key, _, _ in cells.cells)
+    rows: dict[str, Row] = {}
+    shadowed: list[Row] = []
+    statuses: dict[tuple[str | None, bool], Status] = {}
+    for key, value, line in cells.cells:
+        identity = identities[key]
+        known = (value, identity.kind is Kind.RETROSPECTIVE)
+        status = statuses.get(known)
+        if status is None:
+            status = statuses[known] = read_status(value or "", identity.kind)
+        if key in rows:
+            shadowed.append(rows.pop(key))
+        rows[key] = Row(key, status, identity, line, cells.reasons.get(key))
+    return Board(cells, rows, tuple(shadowed))
+
+
+def _check_keys(cells: Cells) -> None:
+    """A key becomes part of a path: refuse the board if one of them could lead elsewhere."""
+    if _ORDINARY_KEYS.fullmatch("".join(f"{key}\n" for key, _, _ in cells.cells)):
+        return
+    for key, _, line in cells.cells:
+        unfit = not key or key[0] in ".-" or ".." in key or any(c in "/\\" or not c.isprintable() for c in key)
+        if unfit or len(key.encode("utf-8", "replace")) > MAX_KEY_BYTES:
+            shown = key if key.isprintable() else repr(key)
+            raise FileError(
+                "has a key that cannot name a story file",
+                place=Place(cells.text.path, line, _column(cells, line)),
+                found=(shown[:60] + "…" if len(shown) > 60 else shown) or "an empty key",
+                expected=f"letters, digits and - (at most {MAX_KEY_BYTES} bytes), such as 1-2-account-management",
+            )
+
+
+def _column(cells: Cells, line: int) -> int:
+    row = cells.text.text.splitlines()[line - 1]
+    return len(row) - len(row.lstrip()) + 1
+
+
+def action_items(board: Board) -> tuple[ActionItem, ...]:
+    """What retrospectives left to do."""
+    node: Node | None = board.cells.others.get("action_items")
+    items = []
+    for item in node.items if isinstance(node, Sequence) else ():
+        if isinstance(item, Mapping):
+            texts = {key.value: value.value or "" for key, value in item.items if isinstance(value, Scalar)}
+            items.append(ActionItem(*(texts.get(name, "") for name in ActionItem._fields)))
+    return tuple(items)
+
+
+def next_action(board: Board) -> Action | None:
+    parked = {
+        row.identity.number for row in board.rows.values() if row.kind is Kind.EPIC and row.meaning == PARKED
+    }
+    stories = (
+        (row.key, row.status.meaning, row.identity.epic, row.identity.order)
+        for row in board.rows.values()
+        if row.identity.kind is Kind.STORY
+    )
+    return choose(stories, parked)
+
+
+def inline_comment(board: Board, row: Row) -> str | None:
+    """What stands after the value on its line, without the #."""
+    index = max(i for i, cell in enumerate(board.cells.cells) if cell[0] == row.key)
+    text, end = board.cells.text.text, board.cells.cell_span(index)[1]
+    stop = text.find("\n", end)
+    rest = text[end : stop if stop >= 0 else len(text)].strip()
+    return rest.lstrip("# ") or None if rest.startswith("#") else None
+
+
+def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
+    """The row a person means: `1-2`, `1.2`, the full key, `epic-1`, or a prefix that only one key has."""
+    from ..core.keys import number_of
+
+    exact = board.rows.get(wanted)
+    if exact is not None:
+        return exact
+    rows = board.of_kind(kind)
+    label = wanted.lower().removeprefix("epic-").removeprefix("epic ") if kind is Kind.EPIC else wanted
+    number = number_of(label)
+    matches = [row for row in rows if row.identity.number == number]
+    if not matches:
+        matches = [row for row in rows if row.key.lower().startswith(wanted.lower())]
+    if len(matches) == 1:
+        return matches[0]
+    raise _not_one(board, wanted, kind, matches or rows, ambiguous=bool(matches))
+
+
+def _not_one(board: Board, wanted: str, kind: Kind, rows: list[Row], *, ambiguous: bool) -> UsageError:
+    if ambiguous:
+        shown = ", ".join(row.key for row in rows[:6]) + (" …" if len(rows) > 6 else "")
+        return UsageError(
+            f"{wanted} names several {_plural(kind)}",
+            place=Place(board.path),
+            found=shown,
+            hint="give the full key",
+        )
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted, [row.key for row in rows], n=3, cutoff=0.5)
+    return UsageError(
+        f"no {kind.value} {wanted} on the board",
+        place=Place(board.path),
+        expected=f"one of {len(rows)} {_plural(kind)}" + (f", perhaps {', '.join(close)}" if close else ""),
+        hint="see them all: bmad status --all",
+    )
+
+
+def _plural(kind: Kind) -> str:
+    return {Kind.STORY: "stories", Kind.EPIC: "epics"}.get(kind, kind.value + "s")
+
+
+def count_stories(rows: list[Row]) -> dict[str, int]:
+    """Stories per status, in the order of a story's life; parked and unknown ones only where there are any."""
+    counts = dict.fromkeys(STORY_LIFE, 0)
+    for row in rows:
+        counts[row.status.meaning] = counts.get(row.status.meaning, 0) + 1
+    return {word: counts[word] for word in (*STORY_LIFE, PARKED, UNKNOWN) if word in counts}
+
+
+def sprint_status(board: Board) -> SprintStatus:
+    by_kind = {kind: {row.key: row.status.raw for row in board.of_kind(kind)} for kind in Kind}
+    return SprintStatus(
+        epics=by_kind[Kind.EPIC],
+        stories=by_kind[Kind.STORY],
+        counts=count_stories(board.of_kind(Kind.STORY)),
+        retrospectives=by_kind[Kind.RETROSPECTIVE],
+    )
+
+
+def load_sprint_status(project_path: str = ".") -> SprintStatus:
+    """Read the board of the project at `project_path` (any folder inside it)."""
+    return sprint_status(read_board(_board_path(project_path)))
+
+
+def load_story_status(story_id: str, project_path: str = ".") -> str:
+    """One story's status: the canonical word, or the word as written where it is parked or unknown."""
+    status = find_row(read_board(_board_path(project_path)), story_id).status
+    return status.raw if status.meaning in (PARKED, UNKNOWN) else status.meaning
+
+
+def _board_path(project_path: str) -> str:
+    from ..project.open import open_project
+
+    return open_project(project_path).require_board()
+
+
+def short_key(row: Row) -> str:
+    """The shortest thing a person can type for a story: `1-2`, where its key begins so; else the key."""
+    short = row.identity.number.replace(".", "-")
+    return short if row.key.lower().startswith(short + "-") else row.key

@@ -1,0 +1,96 @@
+"""The command line. One file per verb; a verb's file is imported when the verb is used."""
+
+import gc
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from .. import __version__
+from ..core.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
+
+# Verb → (module, what it is for). The help page is made from this table, without importing any of them.
+VERBS = {
+    "status": ("status", "Where are we, and what comes next?"),
+    "next": ("next", "Do the next thing."),
+    "run-story": ("run_story", "Take one story to done."),
+    "run-epic": ("run_epic", "Take one epic to done."),
+    "board": ("board", "Check, set and repair the board."),
+    "doctor": ("doctor", "Is everything here that is needed? Each line with its fix."),
+    "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),
+    "completion": ("completion", "Print the shell's completion script."),
+}
+HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", "")}
+
+
+class Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = VERBS.get(cmd_name) or HIDDEN.get(cmd_name)
+        if entry is None:
+            return None
+        module = import_module(f".{entry[0]}", __name__)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and args[0] not in HIDDEN and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-C", "--project", default=".", metavar="DIR", help="Work on the project at DIR (any folder inside it)."
+)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output.")
+@click.version_option(__version__, prog_name="bmad-autopilot", message="%(prog)s %(version)s")
+@click.pass_context
+def bmad(ctx: click.Context, project: str, color: str) -> None:
+    """From a BMAD backlog to merged pull requests, without losing its place."""
+    ctx.obj = (project, color)
+
+
+def main() -> NoReturn:
+    gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
+    try:
+        code = bmad.main(standalone_mode=False, prog_name="bmad")
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        code = _say("interrupted", EXIT_INTERRUPTED)
+    except KeyboardInterrupt:
+        code = _say("interrupted", EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_USAGE
+    except AutopilotError as error:
+        code = _say(f"error: {error}", error.exit_code)
+    except BrokenPipeError:
+        # The reader has gone (`bmad status | head`). Python would complain again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
+    except Exception as error:
+        if os.environ.get("BMAD_DEBUG"):
+            raise
+        help_line = "  help:     run again with BMAD_DEBUG=1 for the trace"
+        code = _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(text: str, code: int) -> int:
+    sys.stderr.write(f"bmad: {text}\n")
+    return code

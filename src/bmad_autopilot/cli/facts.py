@@ -1,0 +1,74 @@
+"""What several verbs need to know, gathered once."""
+
+import os
+from typing import NamedTuple
+
+import click
+
+from ..board.overview import EpicView, overview
+from ..board.reconcile import Drift, find_drift, locate
+from ..board.sprint import Board, read_board
+from ..board.story_files import StoryFiles
+from ..project.open import Project, open_project
+from ..project.skills import Skill, find_skills
+from ..views.terminal import Terminal
+
+
+class Facts(NamedTuple):
+    project: Project
+    board: Board
+    epics: list[EpicView]
+
+
+def the_project(ctx: click.Context) -> Project:
+    return open_project(ctx.obj[0])
+
+
+def gather(ctx: click.Context) -> Facts:
+    project = the_project(ctx)
+    board = read_board(project.require_board())
+    return Facts(project, board, overview(board))
+
+
+def story_files(facts: Facts) -> StoryFiles:
+    folders = facts.project.folders
+    places = [os.path.dirname(facts.board.path), folders.implementation]
+    places += [folders.stories] if folders.stories else []
+    return locate(facts.board, folders.base, places)
+
+
+def drift_under_way(facts: Facts) -> list[Drift]:
+    """Disagreements in the epics under way; `board check` looks at all of them."""
+    rows = [row for epic in facts.epics if epic.is_under_way for row in epic.stories]
+    return find_drift(rows, story_files(facts)) if rows else []
+
+
+def find_skill(project: Project, agent: str, name: str) -> Skill | None:
+    """A BMAD skill as this agent calls it, in the work tree, at the owner or in the home folder."""
+    for place in project.root.places:
+        skill = find_skills(place, agent, os.path.expanduser("~")).get(name)
+        if skill is not None:
+            return skill
+    return None
+
+
+def state_folder(project: Project) -> str:
+    """Ours alone, shared by all worktrees, and never part of the tree."""
+    root = project.root
+    return os.path.join(root.common_dir or os.path.join(root.path, "_bmad-output"), "bmad-autopilot")
+
+
+def terminal(ctx: click.Context) -> Terminal:
+    return Terminal(ctx.obj[1])
+
+
+def shown_path(project: Project, path: str) -> str:
+    """A path as a person in the project's folder would write it."""
+    relative = os.path.relpath(path, project.folders.base)
+    return path if relative.startswith("..") else relative
+
+
+def print_json(data: object) -> None:
+    import json
+
+    click.echo(json.dumps(data, ensure_ascii=False))

@@ -1,0 +1,120 @@
+"""bmad status: where are we, what comes next, and the command for it."""
+
+import os
+import time
+
+import click
+
+from ..board.overview import EpicView
+from ..board.reconcile import Drift
+from ..board.risks import Risk, find_risks
+from ..board.sprint import action_items, count_stories, find_row, inline_comment, next_action
+from ..core.statuses import PARKED, UNKNOWN, Kind
+from .facts import Facts, drift_under_way, gather, print_json, shown_path, terminal
+
+SCHEMA_VERSION = 1
+
+
+@click.command()
+@click.option("--epic", metavar="EPIC", help="Show one epic with all its stories.")
+@click.option("--all", "show_all", is_flag=True, help="Show every epic and every story.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) -> None:
+    """Where are we, and what comes next?"""
+    facts = gather(ctx)
+    if epic is not None:
+        facts = facts._replace(epics=[_one_epic(facts, epic)])
+    drift = drift_under_way(facts)
+    risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
+    if as_json:
+        print_json(_document(facts, risks, drift))
+        return
+    from .status_view import lines
+
+    out = terminal(ctx)
+    click.echo("\n".join(lines(facts, risks, drift, out, show_all=show_all, one_epic=epic is not None)))
+
+
+def _one_epic(facts: Facts, wanted: str) -> EpicView:
+    number = wanted.lower().removeprefix("epic-")
+    for view in facts.epics:
+        if view.number is not None and view.row is None and number == view.number.replace(".", "-"):
+            return view  # stories name it, but it has no row of its own
+    row = find_row(facts.board, wanted, Kind.EPIC)
+    return next(view for view in facts.epics if view.row is row)
+
+
+def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, object]:
+    from .upcoming import retrospective, upcoming
+
+    project, board = facts.project, facts.board
+    action = next_action(board)
+    stories = [row for epic in facts.epics for row in epic.stories]
+    open_items = [item for item in action_items(board) if item.status != "done"]
+    return {
+        "version": SCHEMA_VERSION,
+        "kind": "status",
+        "project": {
+            "root": project.root.path,
+            "checkout": project.root.checkout,
+            "name": board.field("project") or os.path.basename(project.root.path),
+            "bmad_version": project.bmad.version,
+            "era": project.bmad.era.value,
+            "board": shown_path(project, board.path),
+        },
+        "counts": count_stories(stories),
+        "epics": [_epic(view) for view in facts.epics],
+        "next": None if action is None else upcoming(facts, action),
+        "retrospective": retrospective(board),
+        "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
+        "drift": [_drift(facts, item) for item in drift],
+        "action_items": [item._asdict() for item in open_items],
+        "unrecognised": [row.key for row in board.of_kind(Kind.OTHER)],
+    }
+
+
+def _epic(view: EpicView) -> dict[str, object]:
+    retro = view.retrospective
+    return {
+        "key": view.key if view.number is not None else None,
+        "number": view.number,
+        "status": view.row.status.raw if view.row else None,
+        "meaning": view.row.meaning if view.row else None,
+        "done": view.finished,
+        "retrospective": retro.status.raw if retro else None,
+        "stories": [
+            {
+                "key": row.key,
+                "number": row.identity.number,
+                "status": row.status.raw,
+                "meaning": row.status.meaning,
+                "line": row.line,
+            }
+            for row in view.stories
+        ],
+    }
+
+
+def _drift(facts: Facts, item: Drift) -> dict[str, object]:
+    return {
+        "code": item.code,
+        "story": item.row.key,
+        "board": item.row.status.raw,
+        "file": item.file.raw if item.file else None,
+        "path": shown_path(facts.project, item.place.file) if item.place.file else None,
+        "line": item.place.line,
+        "message": item.message,
+    }
+
+
+def reasons(facts: Facts) -> dict[str, str]:
+    """Why a parked story is parked: its `blocked_reason`, else the comment beside it."""
+    found = {}
+    for epic in facts.epics:
+        for row in epic.stories:
+            if row.meaning in (PARKED, UNKNOWN):
+                reason = row.reason or inline_comment(facts.board, row)
+                if reason:
+                    found[row.key] = reason
+    return found

@@ -1,0 +1,69 @@
+"""From the facts to what `bmad status` shows."""
+
+import os
+from collections.abc import Iterator
+
+from ..board.reconcile import Drift
+from ..board.risks import Risk
+from ..board.sprint import action_items, count_stories
+from ..project.bmad import Era
+from ..views.status import StatusView, render
+from ..views.terminal import Terminal
+from .facts import Facts, shown_path
+from .status import reasons
+from .upcoming import what_next
+
+MOST_DRIFT = 3
+
+
+def lines(
+    facts: Facts, risks: list[Risk], drift: list[Drift], out: Terminal, *, show_all: bool, one_epic: bool
+) -> Iterator[str]:
+    project, board = facts.project, facts.board
+    stories = [row for epic in facts.epics for row in epic.stories]
+    view = StatusView(
+        title=board.field("project") or os.path.basename(project.root.path),
+        subtitle=f"{_bmad(facts)} · {shown_path(project, board.path)}",
+        epics=facts.epics,
+        counts=count_stories(stories),
+        risks=[*((risk.message, risk.hint) for risk in risks), *_drift(drift), *_items(facts)],
+        next=what_next(facts),
+        reasons=reasons(facts),
+        show_all=show_all,
+        one_epic=one_epic,
+        titles=_titles(facts) if one_epic else {},
+    )
+    return render(view, out)
+
+
+def _bmad(facts: Facts) -> str:
+    bmad = facts.project.bmad
+    if bmad.era is Era.NONE:
+        return "BMAD not installed"
+    return f"BMAD {bmad.version or '(version unknown)'} ({bmad.era.value})"
+
+
+def _drift(drift: list[Drift]) -> list[tuple[str, str | None]]:
+    shown: list[tuple[str, str | None]] = [
+        (item.message, "bmad board repair" if item.further else None) for item in drift[:MOST_DRIFT]
+    ]
+    if len(drift) > MOST_DRIFT:
+        shown.append(
+            (f"{len(drift) - MOST_DRIFT} more disagreements of board and story files", "bmad board check")
+        )
+    return shown
+
+
+def _items(facts: Facts) -> list[tuple[str, str | None]]:
+    left = [item for item in action_items(facts.board) if item.status != "done"]
+    return (
+        [(f"{len(left)} action item{'s' * (len(left) != 1)} from retrospectives still open", None)] if left else []
+    )
+
+
+def _titles(facts: Facts) -> dict[str, str]:
+    from ..board.epics import find_epics_files, read_all_epics
+
+    folders = facts.project.folders
+    plan = read_all_epics(find_epics_files(folders.planning, [folders.output]))
+    return {epic.number: epic.title for epic in plan.epics}

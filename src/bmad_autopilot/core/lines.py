@@ -1,0 +1,73 @@
+"""A strict line scanner for the regular part of YAML: `key: value` lines, one level of nesting, comments.
+
+It either gives exactly what a YAML parser gives, or gives up (None) on anything unusual. Most real boards and
+configuration files take it; it needs neither PyYAML's import nor half of its time.
+"""
+
+import re
+from typing import NamedTuple
+
+Line = tuple[str, str | None, int]  # key, value, line number
+
+
+class Flat(NamedTuple):
+    top: list[Line]
+    nested: dict[str, list[Line]]  # by the top-level key that opens the block
+
+
+# Line breaks and characters on which YAML and a line reader could disagree, or which YAML forbids.
+_UNUSUAL = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\r(?!\n)")
+_UNUSUAL_ASCII = re.compile(r"[^\n\x20-\x7e]")
+
+_PLAIN = r"[\w/.][^\s:#]*+(?:(?:[ ]++(?=[^#\s])|:(?=\S)|\#)[^\s:#]*+)*+"
+_LINE = re.compile(
+    r"^(?:([ ]*+)(\w[\w.·-]{0,900}+):(?:[ ]++([a-z-]++(?=\n)|" + _PLAIN + r'|"[^"\\\n]*+"|' + r"'[^'\n]*+'))?+"
+    r"(?:[ ]++(?:\#.*+)?)?+|[ ]*+(?:\#.*+)?)\r?$",
+    re.VERBOSE | re.MULTILINE,
+)
+_NULLS = {"null": None, "Null": None, "NULL": None, "": None}
+
+
+def scan(text: str) -> Flat | None:
+    """Read flat YAML, or give up."""
+    if (not text.isascii() or _UNUSUAL_ASCII.search(text)) and _UNUSUAL.search(text):
+        return None
+    lines: list[tuple[str, str, str]] = _LINE.findall(text)
+    if len(lines) != text.count("\n") + 1:  # each line matches once or not at all
+        return None
+    top: list[Line] = []
+    nested: dict[str, list[Line]] = {}
+    values: dict[str, str | None] = dict(_NULLS)
+    block: list[Line] | None = None
+    depth = ""
+    for number, (indent, key, token) in enumerate(lines, 1):
+        if not key:
+            continue
+        if token not in values:
+            values[token] = token[1:-1] if token[0] in "\"'" else token
+        line = (key, values[token], number)
+        if not indent:
+            top.append(line)
+            block, depth = None, ""
+            if not token:
+                if key in nested:
+                    return None
+                block = nested[key] = []
+        elif block is None or indent != (depth or indent):
+            return None
+        else:
+            depth = indent
+            block.append(line)
+    return Flat(top, {key: block for key, block in nested.items() if block})
+
+
+def value_span(text: str, number: int) -> tuple[int, int]:
+    """Where the value's token stands, quotes included, on a line that `scan` has read."""
+    start = 0
+    for _ in range(number - 1):
+        start = text.index("\n", start) + 1
+    match = _LINE.match(text, start)
+    assert match is not None
+    if match[3] is None:
+        return match.end(2) + 1, match.end(2) + 1
+    return match.span(3)

@@ -1,0 +1,52 @@
+"""The table of settings as text: the commented file `bmad init` writes, and the table of the documentation."""
+
+import json
+
+from .config import Commands
+from .schema import KEYS, LIST, TABLES, TEXT, Key
+
+_HEAD = """\
+# BMAD Autopilot: settings of this project. Commit this file.
+# Everything works without it; a line that begins with # shows a default.
+"""
+_SAMPLES = {TEXT: "…", LIST: ["…"]}
+
+
+def render_config(detected: Commands) -> str:
+    """A file with every key: the detected commands set, all others as comments that show the default."""
+    lines = [_HEAD]
+    for table in TABLES:
+        if table:
+            lines += ["", f"[{table}]"]
+        for key in KEYS:
+            if key.table == table:
+                lines += _entry(key, getattr(detected, key.name) if table == "commands" else None)
+    return "\n".join(lines) + "\n"
+
+
+def _entry(key: Key, value: object) -> list[str]:
+    lines = [f"# {key.doc}{_choice(key)}"]
+    if value:
+        return [*lines, f"{key.name} = {_toml(value)}"]
+    default = key.default if key.default is not None else _SAMPLES[key.type]
+    return [*lines, f"# {key.name} = {_toml(default)}"]
+
+
+def _choice(key: Key) -> str:
+    if key.allowed:
+        return " One of: " + ", ".join(key.allowed) + "."
+    return f" From {key.least} to {key.most}." if key.most else ""
+
+
+def _toml(value: object) -> str:
+    """JSON's texts, numbers and lists are TOML's too."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def render_table() -> str:
+    """The table in docs/configuration.md."""
+    rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for key in KEYS:
+        default = "unset" if key.default is None else f"`{_toml(key.default)}`"
+        rows.append(f"| `{key.full_name}` | {key.type} | {default} | {key.doc}{_choice(key)} |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,166 @@
+"""BMAD's own settings: four TOML layers since 6.4, one YAML file per module in every version, one file in v4.
+
+The TOML layers win where they speak. `bmm/config.yaml` still decides for several of BMAD's skills, so a
+difference between the two is worth a warning (folders.py gives it)."""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, cast
+
+from .. import yamls
+from ..core.diagnostics import Diagnostic, Severity
+from ..core.errors import FileError, Place
+from ..files import read_text
+from .toml import Table, line_of, read_toml
+
+TOML_LAYERS = ("config.toml", "config.user.toml", "custom/config.toml", "custom/config.user.toml")
+V4_CONFIG = "core-config.yaml"
+
+# The settings that say where things are, through all versions.
+FOLDER_KEYS = (
+    "output_folder",
+    "planning_artifacts",
+    "implementation_artifacts",
+    "sprint_artifacts",
+    "dev_story_location",
+)
+_V4_KEYS = {"devStoryLocation": "dev_story_location"}
+_MERGE_KEYS = ("code", "id")
+
+
+class Setting(NamedTuple):
+    """A value and where it was set."""
+
+    value: str
+    file: str
+    table: str  # the TOML table; "" in YAML
+    key: str
+
+    @property
+    def place(self) -> Place:
+        try:
+            text = read_text(self.file).text
+        except FileError:
+            return Place(self.file)
+        if self.file.endswith(".toml"):
+            return Place(self.file, line_of(text, self.table, self.key))
+        lines = enumerate(text.splitlines(), 1)
+        return Place(self.file, next((n for n, line in lines if line.lstrip().startswith(f"{self.key}:")), None))
+
+
+class BmadSettings(NamedTuple):
+    """Where BMAD was told to put things."""
+
+    values: Mapping[str, Setting]  # by FOLDER_KEYS
+    shadowed: Mapping[str, Setting]  # what bmm/config.yaml says where a TOML layer said it first
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_settings(folder: str | None) -> BmadSettings:
+    """The settings of the BMAD folder, or none at all."""
+    if folder is None:
+        return BmadSettings({}, {}, ())
+    if os.path.isfile(f"{folder}/{V4_CONFIG}"):
+        return _read_v4(f"{folder}/{V4_CONFIG}")
+    notes: list[Diagnostic] = []
+    values = _toml_settings(folder, notes)
+    shadowed: dict[str, Setting] = {}
+    for module in ("bmm", "core"):
+        for key, setting in _yaml_settings(f"{folder}/{module}/config.yaml", notes).items():
+            first = values.setdefault(key, setting)
+            if first is not setting and module == "bmm" and first.file.endswith(".toml"):
+                shadowed[key] = setting
+    return BmadSettings(values, shadowed, tuple(notes))
+
+
+def merge_layers(layers: Iterable[Table]) -> Table:
+    """BMAD's rule: scalars override, tables merge deeply, arrays of tables are matched by `code` or `id`,
+    other arrays append."""
+    merged: Table = {}
+    for layer in layers:
+        merged = cast(Table, _merge(merged, layer))
+    return merged
+
+
+def _merge(base: object, over: object) -> object:
+    if isinstance(base, dict) and isinstance(over, dict):
+        return {**base, **{key: _merge(base[key], value) if key in base else value for key, value in over.items()}}
+    if isinstance(base, list) and isinstance(over, list):
+        return _merge_arrays(base, over)
+    return over
+
+
+def _merge_arrays(base: list[object], over: list[object]) -> list[object]:
+    name = _shared_key([*base, *over])
+    if name is None:
+        return [*base, *over]
+    rows = {cast(Table, row)[name]: row for row in base}
+    rows.update({cast(Table, row)[name]: row for row in over})
+    return list(rows.values())
+
+
+def _shared_key(rows: list[object]) -> str | None:
+    tables = [row for row in rows if isinstance(row, dict)]
+    if not rows or len(tables) < len(rows):
+        return None
+    return next((key for key in _MERGE_KEYS if all(isinstance(row.get(key), str) for row in tables)), None)
+
+
+def _toml_settings(folder: str, notes: list[Diagnostic]) -> dict[str, Setting]:
+    paths = [path for name in TOML_LAYERS if os.path.isfile(path := f"{folder}/{name}")]
+    layers = [(path, read_toml(path)) for path in paths]
+    merged = merge_layers(layer for _, layer in layers)
+    values: dict[str, Setting] = {}
+    for table in ("modules.bmm", "core"):
+        for key, value in _descend(merged, table).items():
+            if key not in FOLDER_KEYS or key in values:
+                continue
+            source = next(path for path, layer in reversed(layers) if key in _descend(layer, table))
+            _keep(values, key, value, Setting("", source, table, key), notes)
+    return values
+
+
+def _descend(data: Table, table: str) -> Table:
+    inner: object = data
+    for part in table.split("."):
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _yaml_settings(path: str, notes: list[Diagnostic]) -> dict[str, Setting]:
+    if not os.path.lexists(path):
+        return {}
+    data = yamls.load(read_text(path))
+    values: dict[str, Setting] = {}
+    if isinstance(data, dict):
+        for key in FOLDER_KEYS:
+            if data.get(key) is not None:
+                _keep(values, key, data[key], Setting("", path, "", key), notes)
+    elif data is not None:
+        raise FileError("is not a list of settings", place=Place(path, 1), expected="`key: value` lines")
+    return values
+
+
+def _keep(values: dict[str, Setting], key: str, value: object, setting: Setting, notes: list[Diagnostic]) -> None:
+    if isinstance(value, str) and value.strip():
+        values[key] = setting._replace(value=value.strip())
+    elif value != "":
+        found = type(value).__name__
+        message = f"`{setting.key}` must be a folder, and is ignored: found a {found}"
+        notes.append(Diagnostic(Severity.WARNING, "wrong-type", message, setting.place))
+
+
+def _read_v4(path: str) -> BmadSettings:
+    data = yamls.load(read_text(path))
+    values: dict[str, Setting] = {}
+    notes: list[Diagnostic] = []
+    if isinstance(data, dict):
+        for theirs, ours in _V4_KEYS.items():
+            if data.get(theirs) is not None:
+                _keep(values, ours, data[theirs], Setting("", path, "", theirs), notes)
+        prd = data.get("prd")
+        document = prd.get("prdFile") if isinstance(prd, dict) else None
+        if isinstance(document, str):
+            folder = document.replace("\\", "/").rpartition("/")[0] or "."
+            values["planning_artifacts"] = Setting(folder, path, "", "prdFile")
+    return BmadSettings(values, {}, tuple(notes))

@@ -1,0 +1,33 @@
+"""Open the project the user stands in: the one call every command begins with."""
+
+import os
+from typing import NamedTuple
+
+from ..core.diagnostics import Diagnostic
+from .bmad import Bmad, detect_bmad
+from .config import Config, load_config
+from .folders import Folders, find_folders, require_board
+from .layers import read_settings
+from .root import Root, find_root
+
+
+class Project(NamedTuple):
+    root: Root
+    bmad: Bmad
+    folders: Folders
+    config: Config
+    diagnostics: tuple[Diagnostic, ...]
+
+    def require_board(self) -> str:
+        """The board's path, or the FileError that says why there is none and what helps."""
+        return require_board(self.folders)
+
+
+def open_project(start: str, *, home: str | None = None) -> Project:
+    """Everything about the project that a few small files tell. A file that cannot be read is a FileError;
+    what is merely odd is a diagnostic."""
+    root = find_root(start)
+    config = load_config(root)
+    bmad, notes = detect_bmad(root, home if home is not None else os.path.expanduser("~"))
+    folders, more = find_folders(root, read_settings(bmad.folder), config.board)
+    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more))

@@ -1,0 +1,177 @@
+"""Which of BMAD's skills and commands are installed for an agent, and what to type to start each."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .. import yamls
+from ..core.errors import FileError, UsageError
+from ..files import Text, read_bytes
+
+MAX_ENTRIES = 2000
+MAX_DEPTH = 4
+MAX_SKILL = 1024 * 1024
+
+
+class Skill(NamedTuple):
+    name: str  # `dev-story`, `agent-dev`, `validate`
+    invocation: str  # what the prompt begins with, or the client's option
+    path: str
+    shim: bool = False  # kept by BMAD for older habits only
+    usable: bool = True  # False: it only forwards to another skill, or cannot be read
+
+
+class _Client(NamedTuple):
+    """Where one agent CLI looks, the nearest first, and how it is told to start what it finds."""
+
+    skills: tuple[str, ...]
+    say_skill: str
+    commands: tuple[str, ...] = ()
+    say_command: str = ""
+    extension: str = ".md"
+
+
+# Gemini and Copilot load a skill when the model asks for it: a slash name would reach it as plain text.
+_ASK = "Use the skill {}:"
+_READ = "Follow the instructions in {path}:"  # Copilot's CLI knows no prompt files, but can read one
+
+CLIENTS = {
+    "claude": _Client((".claude/skills",), "/{}", (".claude/commands",), "/{}"),
+    "codex": _Client((".agents/skills", ".codex/skills"), "${}", (".codex/prompts",), "/prompts:{}"),
+    "opencode": _Client(
+        (".agents/skills", ".opencode/skills", ".claude/skills"),
+        "--command {}",
+        (".opencode/commands", ".opencode/command"),
+        "--command {}",
+    ),
+    "gemini": _Client((".agents/skills", ".gemini/skills"), _ASK, (".gemini/commands",), "/{}", ".toml"),
+    "copilot": _Client(
+        (".agents/skills", ".github/skills", ".claude/skills"), _ASK, (".github/prompts",), _READ, ".prompt.md"
+    ),
+    "cursor": _Client((".agents/skills", ".cursor/skills", ".claude/skills"), "/{}", (".cursor/commands",), "/{}"),
+}
+
+# Until 6.0.4 names carry their module; the core's have none.
+_PREFIXES = ("bmad-bmm-", "bmad_bmm_", "bmad-", "bmad_")
+
+
+def find_skills(checkout: str, agent: str, home: str | None) -> dict[str, Skill]:
+    """Every BMAD skill of the project, then those of the home folder, by name. The first one found counts:
+    skills before commands, as upgrades leave the older form behind."""
+    client = CLIENTS.get(agent)
+    if client is None:
+        raise UsageError(f"unknown agent: {agent}", expected=", ".join(CLIENTS))
+    found: dict[str, Skill] = {}
+    for base in (checkout, home):
+        for skill in _in_base(base, client) if base else ():
+            found.setdefault(skill.name, skill)
+    validate = _validate(found)
+    if validate is not None:
+        found["validate"] = validate
+    return found
+
+
+def _in_base(base: str, client: _Client) -> Iterator[Skill]:
+    for folder in client.skills:
+        for name in _entries(f"{base}/{folder}"):
+            path = f"{base}/{folder}/{name}/SKILL.md"
+            if name.startswith("bmad-") and os.path.isfile(path):
+                yield _skill(path, name, client.say_skill.format(name))
+    for folder in client.commands:
+        for title, file in (
+            *_flat_commands(f"{base}/{folder}", client),
+            *_tree_commands(f"{base}/{folder}", client),
+        ):
+            invocation = client.say_command.format(title, path=f"{folder}/{file}")
+            yield Skill(_name(title), invocation, f"{base}/{folder}/{file}")
+
+
+def _name(title: str) -> str:
+    """`bmad-bmm-dev-story`, `bmad_bmm_dev-story`, `bmad:bmm:workflows:dev-story` → `dev-story`."""
+    if ":" in title:
+        *parts, name = title.split(":")
+        return f"agent-{name}" if parts[-1] == "agents" else name
+    for prefix in _PREFIXES:
+        if title.startswith(prefix) and len(title) > len(prefix):
+            return title.removeprefix(prefix).replace("agent-bmm-", "agent-")
+    return title
+
+
+def _skill(path: str, title: str, invocation: str) -> Skill:
+    name = _name(title)
+    try:
+        text = read_bytes(path, limit=MAX_SKILL)
+    except FileError:
+        return Skill(name, invocation, path, usable=False)
+    shim = _is_shim(path, text)
+    return Skill(name, invocation, path, shim, not _only_forwards(path, name, shim))
+
+
+def _is_shim(path: str, raw: bytes) -> bool:
+    """`metadata.lifecycle: shim` in the front matter."""
+    if not raw.startswith(b"---"):
+        return False
+    front = raw.replace(b"\r\n", b"\n").partition(b"\n")[2].partition(b"\n---")[0]
+    if b"lifecycle" not in front:
+        return False
+    try:
+        data = yamls.load(Text(path, front + b"\n"))
+    except FileError:
+        return False
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    return isinstance(metadata, dict) and metadata.get("lifecycle") == "shim"
+
+
+def _only_forwards(path: str, name: str, shim: bool) -> bool:
+    """The stubs of 6.11 and later hold one file that sends the agent on, and stop where an old setting is
+    left. The real dev-auto of 6.10 has its steps and settings beside it."""
+    folder = os.path.dirname(path)
+    if name == "dev-auto":
+        return not all(os.path.isfile(f"{folder}/{part}") for part in ("step-04-review.md", "customize.toml"))
+    return shim and len(_entries(folder)) == 1
+
+
+def _flat_commands(folder: str, client: _Client) -> Iterator[tuple[str, str]]:
+    """Title and file of `bmad-bmm-dev-story.md`, and of `bmad_bmm_dev-story.md` from the first betas."""
+    for prefix in ("bmad-", "bmad_"):
+        for file in _entries(folder):
+            if file.startswith(prefix) and file.endswith(client.extension):
+                yield file.removesuffix(client.extension), file
+
+
+def _tree_commands(folder: str, client: _Client) -> Iterator[tuple[str, str]]:
+    """`bmad/bmm/workflows/dev-story.md` of the alphas, `BMad/agents/dev.md` of v4: folders become colons."""
+    for top in _entries(folder):
+        if top.lower() == "bmad":
+            files = sorted(_walk(folder, top, client.extension), key=lambda file: ("/bmm/" not in file, file))
+            for file in files:
+                yield file.removesuffix(client.extension).replace("/", ":"), file
+
+
+def _walk(folder: str, part: str, extension: str, depth: int = 0) -> Iterator[str]:
+    for name in _entries(f"{folder}/{part}"):
+        path = f"{part}/{name}"
+        if name.endswith(extension):
+            if depth and name.lower() != f"readme{extension}":
+                yield path
+        elif depth < MAX_DEPTH:
+            yield from _walk(folder, path, extension, depth + 1)
+
+
+def _validate(found: dict[str, Skill]) -> Skill | None:
+    """Validating a story is an action of create-story; in the alphas the story master had a word for it."""
+    create, master = found.get("create-story"), found.get("agent-sm")
+    if create is None:
+        return None
+    if ":workflows:" in create.invocation and master is not None:
+        return master._replace(name="validate", invocation=f"{master.invocation} *validate-create-story")
+    return create._replace(name="validate", invocation=f"{create.invocation} validate")
+
+
+def _entries(folder: str) -> list[str]:
+    """The names in a folder, in order; none where it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry, _ in zip(entries, range(MAX_ENTRIES), strict=False))
+    except OSError:
+        return []

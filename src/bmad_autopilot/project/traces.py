@@ -1,0 +1,40 @@
+"""What BMAD leaves in a project, by which the project is recognised."""
+
+import os
+
+BOARD_NAME = "sprint-status.yaml"
+CONFIG_NAME = "bmad-autopilot.toml"
+
+BMAD_FOLDERS = ("_bmad", ".bmad", "bmad")
+V4_FOLDER = ".bmad-core"
+OUTPUT_FOLDER = "_bmad-output"
+
+# Written by one installer or another; one of them makes a folder a BMAD folder, whatever its name.
+INSTALLED = (
+    "bmm/config.yaml",
+    "core/config.yaml",
+    "config.toml",
+    "_config/manifest.yaml",
+    "_cfg/manifest.yaml",
+)
+
+_TRACES = (
+    "_bmad",
+    ".bmad",
+    "bmad/bmm",
+    "bmad/_cfg",
+    V4_FOLDER,
+    OUTPUT_FOLDER,
+    CONFIG_NAME,
+    f"docs/{BOARD_NAME}",
+    f"docs/sprint-artifacts/{BOARD_NAME}",
+    BOARD_NAME,
+)
+
+
+def has_traces(folder: str) -> bool:
+    return any(os.path.lexists(f"{folder}/{trace}") for trace in _TRACES)
+
+
+def is_bmad_folder(folder: str) -> bool:
+    return any(os.path.isfile(f"{folder}/{name}") for name in INSTALLED)

@@ -1,0 +1,174 @@
+"""`bmad status` on one screen."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..board.overview import EpicView
+from ..board.sprint import Row
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN
+from .terminal import Terminal, clean, cut, display_width, pad, wrap
+
+COLORS = {
+    DONE: "green",
+    REVIEW: "magenta",
+    IN_PROGRESS: "yellow",
+    READY: "cyan",
+    BACKLOG: "dim",
+    PARKED: "blue",
+    UNKNOWN: "red",
+}
+MOST_EPICS = 12
+MOST_STORIES = 8  # of one epic, on the one screen
+BAR = 20
+
+
+class Next(NamedTuple):
+    """What comes next, in one sentence, and the commands for it."""
+
+    sentence: str
+    commands: tuple[tuple[str, str], ...] = ()  # command, what it is for
+
+
+class StatusView(NamedTuple):
+    title: str
+    subtitle: str
+    epics: list[EpicView]
+    counts: dict[str, int]
+    risks: list[tuple[str, str | None]]  # message, what helps
+    next: Next
+    reasons: dict[str, str]  # why a parked story is parked
+    show_all: bool = False
+    one_epic: bool = False
+    titles: dict[str, str] = {}  # noqa: RUF012  epic number → title, where the epics file was read
+
+
+def render(view: StatusView, out: Terminal) -> Iterator[str]:
+    yield from _header(view, out)
+    yield ""
+    yield from _epics(view, out)
+    if view.epics:
+        yield ""
+        yield from _counts(view, out)
+    if view.risks:
+        yield ""
+        for message, hint in view.risks:
+            text = clean(message) + (f" ({hint})" if hint else "")
+            lines = wrap(text, out.width - 4, "")
+            yield "  " + out.style("!", "yellow") + " " + lines[0]
+            yield from ("    " + line for line in lines[1:])
+    yield ""
+    yield from _next(view, out)
+
+
+def _header(view: StatusView, out: Terminal) -> Iterator[str]:
+    title = cut(clean(view.title), out.width)
+    subtitle = clean(view.subtitle)
+    if display_width(title) + 3 + display_width(subtitle) <= out.width:
+        yield out.style(title, "bold") + "   " + out.style(subtitle, "dim")
+    else:
+        yield out.style(title, "bold")
+        yield out.style(cut(subtitle, out.width), "dim")
+
+
+def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
+    shown = view.epics if view.show_all or view.one_epic else _choose(view.epics)
+    label = min(max((display_width(epic.key) for epic in shown), default=6), 24)
+    skipped: list[EpicView] = []
+    left_out = {id(epic) for epic in view.epics} - {id(epic) for epic in shown}
+    for epic in view.epics:
+        if id(epic) in left_out:
+            skipped.append(epic)
+            continue
+        yield from _skipped(skipped, out)
+        skipped = []
+        yield _epic_line(view, epic, label, out)
+        yield from _stories(view, epic, out)
+    yield from _skipped(skipped, out)
+
+
+def _choose(epics: list[EpicView]) -> list[EpicView]:
+    """On one screen: what is under way, then what comes, then what is over, as far as there is room."""
+    if len(epics) <= MOST_EPICS:
+        return epics
+    under_way = [epic for epic in epics if epic.is_under_way]
+    coming = [epic for epic in epics if not epic.is_closed and not epic.is_under_way]
+    return (under_way + coming[:3])[:MOST_EPICS]
+
+
+def _skipped(epics: list[EpicView], out: Terminal) -> Iterator[str]:
+    if epics:
+        closed = sum(epic.is_closed for epic in epics)
+        stories = sum(len(epic.stories) for epic in epics)
+        parts = [f"{closed} closed"] if closed else []
+        parts += [f"{len(epics) - closed} to come"] if closed < len(epics) else []
+        words = "epic" if len(epics) == 1 else "epics"
+        line = f"  … {len(epics)} more {words} ({', '.join(parts)}; {stories} stories; --all shows them)"
+        yield out.style(cut(line, out.width), "dim")
+
+
+def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> str:
+    finished = epic.finished
+    total = len(epic.stories)
+    tally = f"{finished}/{total}".rjust(6)
+    status = clean(epic.row.status.raw) if epic.row else "no row"
+    meaning = epic.row.meaning if epic.row else UNKNOWN
+    bar = BAR if out.width >= 60 else 8
+    room = out.width - 2 - label - 2 - bar - len(tally) - 3
+    title = view.titles.get(epic.number or "", "")
+    text = cut(status, max(room, 4))
+    line = f"  {pad(clean(epic.key), label)}  {out.bar(finished, total, bar)} {tally}  "
+    line += out.style(text, COLORS.get(meaning, "dim"))
+    left = room - display_width(text) - 2
+    return line + (f"  {cut(clean(title), left)}" if title and left > 8 else "")
+
+
+def _stories(view: StatusView, epic: EpicView, out: Terminal) -> Iterator[str]:
+    rows = epic.stories
+    if not (view.show_all or view.one_epic):
+        if epic.is_closed:
+            return
+        rows = [row for row in rows if row.meaning not in (DONE, BACKLOG)]
+    most = len(rows) if view.show_all or view.one_epic else MOST_STORIES
+    for row in rows[:most]:
+        yield _story_line(view, row, out)
+    if len(rows) > most:
+        yield out.style(f"    … {len(rows) - most} more", "dim")
+
+
+def _story_line(view: StatusView, row: Row, out: Terminal) -> str:
+    status = clean(row.status.raw) or "(empty)"
+    key_room = max(12, min(56, out.width - 4 - 2 - 16))
+    key = pad(clean(row.key), key_room)
+    text = cut(status, max(4, out.width - 4 - key_room - 2))
+    line = f"    {key}  " + out.style(text, COLORS.get(row.meaning, "red"))
+    reason = view.reasons.get(row.key)
+    left = out.width - 4 - key_room - 2 - display_width(text) - 2
+    return line + (out.style(f"  {cut(clean(reason), left)}", "dim") if reason and left > 8 else "")
+
+
+def _counts(view: StatusView, out: Terminal) -> Iterator[str]:
+    total = sum(view.counts.values())
+    words = [f"{total} {'story' if total == 1 else 'stories'}"]
+    words += [out.style(f"{view.counts[word]} {word}", COLORS[word]) for word in reversed(view.counts)]
+    sizes = [words[0], *(f"{view.counts[word]} {word}" for word in reversed(view.counts))]
+    line, used = "  ", 2
+    for index, (word, plain) in enumerate(zip(words, sizes, strict=True)):
+        separator = "" if index == 0 else " · "
+        if used + len(separator) + len(plain) > out.width:
+            yield line
+            line, used, separator = "    ", 4, ""
+        line += separator + word
+        used += len(separator) + len(plain)
+    yield line
+
+
+def _next(view: StatusView, out: Terminal) -> Iterator[str]:
+    lines = wrap(clean(view.next.sentence), out.width - 8, "")
+    yield "  " + out.style("next", "bold") + "  " + lines[0]
+    yield from ("        " + line for line in lines[1:])
+    width = max((display_width(command) for command, _ in view.next.commands), default=0)
+    for command, purpose in view.next.commands:
+        line = f"        {out.style(command, 'bold')}"
+        if purpose and 8 + width + 3 + display_width(purpose) <= out.width:
+            line += " " * (width - display_width(command)) + "   " + out.style(purpose, "dim")
+        yield line

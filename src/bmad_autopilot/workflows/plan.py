@@ -1,0 +1,43 @@
+"""What running a story would do, step by step, before anything is done."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..board.sprint import Row
+from ..project.config import Config
+from ..project.skills import Skill
+from .pipelines import Step, steps_left
+
+
+class PlannedStep(NamedTuple):
+    story: str
+    step: Step
+    agent: str
+    model: str | None
+    prompt: str | None  # None: the skill this step needs is not installed
+
+
+FindSkill = Callable[[str, str], Skill | None]  # agent, name → the skill as that agent calls it
+
+
+def plan_story(row: Row, pipeline: str, config: Config, find: FindSkill) -> list[PlannedStep]:
+    plan = []
+    for step in steps_left(pipeline, row.meaning):
+        role = config.roles[step.role]
+        agent = role.agent or config.agent
+        plan.append(PlannedStep(row.key, step, agent, role.model, _prompt(row.key, step, agent, find)))
+    return plan
+
+
+def _prompt(key: str, step: Step, agent: str, find: FindSkill) -> str | None:
+    if step.skill is None:
+        return f"Revise story {key}: read its story file and the diff, fix what you find, change no status."
+    skill = find(agent, step.skill)
+    if skill is None or not skill.usable:
+        return None
+    return f"{skill.invocation} {key}"
+
+
+def missing_skills(plan: list[PlannedStep]) -> list[tuple[str, str]]:
+    """(agent, skill) of each step that cannot run, once each."""
+    return list(dict.fromkeys((p.agent, p.step.skill or "") for p in plan if p.prompt is None))

@@ -1,0 +1,104 @@
+"""What every test stands on: an environment of its own, a small real project, the corpus if there is one."""
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support import ProjectMaker, SampleProject, make_project
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Kept from the outside, because they say where things are and carry no secret.
+_KEPT = {
+    *("PATH", "TMPDIR", "CI", "BMAD_CORPUS", "BMAD_REAL", "MUTANT_UNDER_TEST"),
+    *("VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+}
+_KEPT_PREFIXES = ("PYTEST_", "HYPOTHESIS_", "COV_", "COVERAGE_", "PIP_", "UV_", "NPM_CONFIG_")
+
+GIT_CONFIG = """\
+[user]
+\tname = Test Person
+\temail = test@example.invalid
+[init]
+\tdefaultBranch = main
+[commit]
+\tgpgSign = false
+[gc]
+\tauto = 0
+"""
+
+_homes = count()
+
+_base = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", _base, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("soak", _base, max_examples=10_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def _kept(name: str) -> bool:
+    return name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Nothing of the user's: no token, no git identity, no colours. An allow-list: new tokens are out too."""
+    base = tmp_path_factory.mktemp("environment")
+    git_config = base / "gitconfig"
+    git_config.write_text(GIT_CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if not _kept(name):
+                patch.delenv(name)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GIT_CONFIG_GLOBAL", str(git_config))
+        patch.setenv("GIT_TERMINAL_PROMPT", "0")
+        patch.setenv("TERM", "xterm")
+        patch.setenv("LC_ALL", "C.UTF-8")
+        patch.setenv("TZ", "UTC")
+        _set_home(patch, base / "home")
+        yield base
+
+
+@pytest.fixture(autouse=True)
+def home(_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder for each test."""
+    folder = _environment / f"home-{next(_homes)}"
+    _set_home(monkeypatch, folder)
+    return folder
+
+
+def _set_home(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    folder.mkdir()
+    patch.setenv("HOME", str(folder))
+    for name, part in (
+        ("CONFIG", ".config"),
+        ("DATA", ".local/share"),
+        ("STATE", ".local/state"),
+        ("CACHE", ".cache"),
+    ):
+        patch.setenv(f"XDG_{name}_HOME", str(folder / part))
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Files of public projects. No part of the repository, so a test that needs them may be skipped."""
+    named = os.environ.get("BMAD_CORPUS")
+    folder = Path(named) if named else REPOSITORY.parent / "shared" / "corpus"
+    if not folder.is_dir():
+        pytest.skip(f"no corpus: BMAD_CORPUS is unset or no folder, and there is no {folder}")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProjectMaker:
+    """Make a small real BMAD project: `project(board=..., stories={"1-1-x": "done"}, era="build")`."""
+
+    def make(name: str = "project", **parts: object) -> SampleProject:
+        return make_project(tmp_path / name, **parts)  # type: ignore[arg-type]
+
+    return make

@@ -1,0 +1,66 @@
+"""Build the package and install it as a user would get it, without a network. For tests and benchmarks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import NamedTuple
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DEPENDENCIES = ("click", "PyYAML")
+
+
+class Built(NamedTuple):
+    sdist: Path
+    wheel: Path
+
+
+class Installed(NamedTuple):
+    python: Path
+    bmad: Path
+    bmad_autopilot: Path
+
+
+def build(folder: Path) -> Built:
+    """Both files, the wheel made from the unpacked sdist: what is missing there is missing from the wheel."""
+    _run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(REPOSITORY)])
+    (sdist,) = folder.glob("*.tar.gz")
+    (wheel,) = folder.glob("*.whl")
+    return Built(sdist, wheel)
+
+
+def install(wheel: Path, folder: Path) -> Installed:
+    """A virtual environment that holds the wheel, its dependencies and nothing else.
+
+    The dependencies are copied from the environment we run in, as complete distributions: no network, a
+    second instead of ten, and `pip check` can still say whether the wheel declares what it needs. An import
+    that is not declared fails there, because nothing else of ours is visible."""
+    _run([sys.executable, "-m", "venv", "--without-pip", "--clear", str(folder)])
+    python = folder / "bin" / "python"
+    site = Path(_run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip())
+    for name in DEPENDENCIES:
+        _copy_distribution(name, site)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    _run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)])
+    _run([*pip, "check"])
+    _run([str(python), "-m", "compileall", "-q", str(site)])
+    return Installed(python, folder / "bin" / "bmad", folder / "bin" / "bmad-autopilot")
+
+
+def _copy_distribution(name: str, site: Path) -> None:
+    for file in distribution(name).files or ():
+        if ".." in file.parts or "__pycache__" in file.parts:
+            continue
+        target = site / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(str(file.locate()), target)
+
+
+def _run(command: list[str]) -> str:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, env=kept, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
