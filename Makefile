@@ -42,7 +42,7 @@ demo: venv ## A tour on a sample project made on the spot
 
 .PHONY: test
 test: venv ## The tests that need nothing but git (under five minutes)
-	$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak"
+	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak"
 
 .PHONY: test-real
 test-real: venv ## The tests against real installs (needs node and npm)
@@ -50,7 +50,7 @@ test-real: venv ## The tests against real installs (needs node and npm)
 		echo "make test-real: node and npm are needed; on Debian: apt-get install nodejs npm" >&2; exit 1; }
 	@command -v tmux >/dev/null || echo "make test-real: no tmux, its tests are skipped; on Debian: apt-get install tmux" >&2
 	@mkdir -p .real
-	NPM_CONFIG_USERCONFIG="$${NPM_CONFIG_USERCONFIG:-$$HOME/.npmrc}" BMAD_REAL="$(CURDIR)/.real" \
+	@NPM_CONFIG_USERCONFIG="$${NPM_CONFIG_USERCONFIG:-$$HOME/.npmrc}" BMAD_REAL="$(CURDIR)/.real" \
 		$(SCRUBBED) $(PYTEST) -m real -rs
 
 .PHONY: lint
@@ -64,20 +64,20 @@ lint: venv ## Style, types, the one-way imports, and nothing of this machine in 
 
 .PHONY: bench
 bench: venv ## Measure start-up, growth and memory against the bars; fails if one is missed
-	$(SCRUBBED) $(BIN)/python -m benchmarks.bench
+	@$(SCRUBBED) $(BIN)/python -m benchmarks.bench
 
 .PHONY: soak
 soak: venv ## The long counts: many more generated cases
-	HYPOTHESIS_PROFILE=soak $(SCRUBBED) $(PYTEST) -n $(WORKERS) -m soak
+	@HYPOTHESIS_PROFILE=soak $(SCRUBBED) $(PYTEST) -n $(WORKERS) -m soak
 
 .PHONY: mutate
 mutate: venv ## Change the core at random and see whether the tests notice
-	$(SCRUBBED) $(BIN)/mutmut run --max-children $(WORKERS)
+	@$(SCRUBBED) $(BIN)/mutmut run --max-children $(WORKERS)
 	$(BIN)/mutmut results
 
 .PHONY: coverage
 coverage: venv ## The tests again, with the lines and branches they miss
-	$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
+	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
 
 .PHONY: lock
 lock: ## Pin requirements/dev.in anew in requirements/dev.lock (needs uv)

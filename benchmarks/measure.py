@@ -2,11 +2,22 @@
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+# The kernel carries a parent's peak over exec into the child's, so the parent has to be small: not us.
+_LAUNCHER = """\
+import os, sys
+out = os.open(os.devnull, os.O_WRONLY)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, out, 1)])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+"""
 
 
 class Case(NamedTuple):
@@ -16,35 +27,28 @@ class Case(NamedTuple):
     env: Mapping[str, str]
 
 
-class Sample(NamedTuple):
-    milliseconds: float
-    peak_mb: float
-
-
 class Timing(NamedTuple):
-    median: float
+    median: float  # milliseconds
     least: float
     peak_mb: float
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, Timing]:
-    """Each case once per round, so that a busy moment of the machine falls on all of them. One round warms up."""
-    samples: dict[str, list[Sample]] = {case.name: [] for case in cases}
+    """Each case once per round, so that a busy moment of the machine falls on all of them. The first warms up."""
+    times: dict[str, list[float]] = {case.name: [] for case in cases}
     for turn in range(rounds + 1):
         for case in cases:
-            sample = run(case)
+            took = _milliseconds(case)
             if turn:
-                samples[case.name].append(sample)
-    return {name: summary(taken) for name, taken in samples.items()}
+                times[case.name].append(took)
+    return {
+        case.name: Timing(statistics.median(times[case.name]), min(times[case.name]), _peak_mb(case))
+        for case in cases
+    }
 
 
-def summary(samples: Sequence[Sample]) -> Timing:
-    times = [sample.milliseconds for sample in samples]
-    return Timing(statistics.median(times), min(times), max(sample.peak_mb for sample in samples))
-
-
-def run(case: Case) -> Sample:
-    """One child, from spawn to reap. Its peak memory is at least ours: the kernel carries it over exec."""
+def _milliseconds(case: Case) -> float:
+    """One child, from spawn to reap."""
     with tempfile.TemporaryFile() as output:
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -54,10 +58,16 @@ def run(case: Case) -> Sample:
         os.chdir(case.cwd)
         begun = time.perf_counter()
         pid = os.posix_spawn(case.command[0], case.command, dict(case.env), file_actions=actions)
-        _, status, usage = os.wait4(pid, 0)
+        _, status = os.waitpid(pid, 0)
         took = (time.perf_counter() - begun) * 1000
         if os.waitstatus_to_exitcode(status) != 0:
             output.seek(0)
             text = output.read(4000).decode(errors="replace")
             raise SystemExit(f"bench: {' '.join(case.command)} failed in {case.cwd}:\n{text}")
-    return Sample(took, usage.ru_maxrss / 1024)
+    return took
+
+
+def _peak_mb(case: Case) -> float:
+    command = [sys.executable, "-I", "-S", "-c", _LAUNCHER, *case.command]
+    done = subprocess.run(command, cwd=case.cwd, env=case.env, check=True, capture_output=True, text=True)
+    return int(done.stdout) / 1024

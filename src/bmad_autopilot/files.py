@@ -34,7 +34,7 @@ def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> byt
         raise FileError("no such file", place=Place(path), expected="a file") from None
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
-    with os.fdopen(fd, "rb") as handle:
+    try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
@@ -46,10 +46,13 @@ def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> byt
                 found=f"{info.st_size / 1e6:.1f} MB",
                 expected=f"at most {limit / 1e6:.0f} MB",
             )
-        try:
+        # Not fdopen first: it fails on a folder in words of its own.
+        with os.fdopen(fd, "rb", closefd=False) as handle:
             return handle.read(head)
-        except OSError as error:
-            raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
+    finally:
+        os.close(fd)
 
 
 def read_text(path: str, *, limit: int = MAX_TEXT_BYTES) -> Text:

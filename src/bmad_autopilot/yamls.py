@@ -126,7 +126,7 @@ class _Builder:
 
     def _scalar(self, event: "yaml.ScalarEvent") -> Scalar:
         value: str | None = event.value
-        if event.style is None and value in _NULLS:
+        if not event.style and value in _NULLS:
             value = None
         start, end = event.start_mark, event.end_mark
         assert start is not None

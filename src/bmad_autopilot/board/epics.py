@@ -199,14 +199,17 @@ def _assemble(
     for number, story in sorted(stories.items(), key=lambda item: (files[item[1].file], item[1].line)):
         members.setdefault(owners[number], []).append(story)
     epics = [_epic(found, tuple(members.get(number, ())), diagnostics) for number, found in headings.items()]
-    epics.sort(key=lambda epic: (files[epic.file], epic.line))
+    # An epic stands where its stories do; its heading may be in a list of epics, in another order.
+    epics.sort(key=lambda epic: min((files[s.file], s.line) for s in epic.stories or (epic,)))
     orphans = tuple(members.get("", ()))
     for story in orphans:
         message = f"story {story.number} belongs to no epic here"
         hint = "add a heading `Epic N: Title` for it, or mend its number"
         place = Place(story.file, story.line)
         diagnostics.append(Diagnostic(Severity.WARNING, "story-without-epic", message, place, hint))
-    diagnostics.sort(key=lambda d: (files.get(d.place.file, -1), d.place.line or 0))
+    for diagnostic in diagnostics:
+        files.setdefault(diagnostic.place.file, len(files))
+    diagnostics.sort(key=lambda d: (files[d.place.file], d.place.line or 0))
     return EpicsFile(tuple(epics), tuple(diagnostics), orphans)
 
 

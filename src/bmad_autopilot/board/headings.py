@@ -37,7 +37,8 @@ _UNNUMBERED = re.compile(
     rf"(?i:({'|'.join(EPIC_WORDS)})|(?:{'|'.join(STORY_WORDS)}))\s*(?:TBD|N|X|\?+)?\s*(?:[:：]|[-–—]\s)\s*\S"
 )
 _AFTER = re.compile(
-    r"\s*(?:(?i:stories)\s*(?=[:：\-–—])|\([^()]{0,60}\)\s*(?=[:：\-–—.]))?(?P<mark>[:：.)\]|]|[-–—→]+|$)"
+    r"\s*(?:(?i:stories)\s*(?=[:：\-–—])|\([^()]{0,60}\)\s*(?=[:：\-–—.]))?"
+    r"(?P<mark>[:：.)\]|]|[-–—→]+|[,/](?=\s*\D)|$)"
 )
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.)]?\s+")
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
@@ -120,7 +121,8 @@ def _title(rest: str, struck: bool) -> tuple[str, bool]:
         rest = rest[: rest.index("~~")]
     if (gone := _DELETED.search(rest)) is not None:
         rest, deleted = rest[: gone.start()], True
-    title = rest.strip().strip("*_~").strip()
-    if title.startswith(("-", "–", "—", ":", "：")):
-        title = title.lstrip("-–—:：").lstrip()
-    return title[:MAX_TITLE], deleted
+    title = rest.strip()
+    for mark in ("~~", "*", "_"):
+        if title.count(mark) % 2:  # its other half stands before the word
+            title = title.removesuffix(mark).removeprefix(mark).strip()
+    return title.lstrip("-–—:： ")[:MAX_TITLE], deleted

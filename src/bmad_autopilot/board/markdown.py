@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 _OPENING = re.compile(r"^[ \t]*(`{3,}|~{3,}|<!--)", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?![^ \t\n])([^\n]*)$", re.MULTILINE)
+_MAX_NESTING = 3
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
@@ -70,12 +71,33 @@ def _closing(text: str, opening: re.Match[str]) -> int:
         found = text.find("-->", opening.end())
         return found + 3 if found >= 0 else -1
     line_end = text.find("\n", opening.end())
-    if mark[0] == "`" and "`" in text[opening.end() : line_end if line_end >= 0 else len(text)]:
+    line_end = len(text) if line_end < 0 else line_end
+    if mark[0] == "`" and "`" in text[opening.end() : line_end]:
         return 0
-    if line_end < 0:
-        return -1
-    closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE).search(text, line_end + 1)
-    return closing.end() if closing else -1
+    return _fence_end(text, mark, line_end)
+
+
+def _fence_end(text: str, mark: str, start: int) -> int:
+    """The end of a fence; -1 where there is none.
+
+    Markdown knows no fence in a fence of its own length, yet agents write them (`yaml` in a `gherkin` block),
+    and read strictly the leftover closing line would hide the next story. So an opening with a language counts as
+    nested, unless that leaves the fence without an end."""
+    depth, strict = 1, -1
+    for match in re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}([^\n]*)$", re.MULTILINE).finditer(text, start):
+        if match[1].strip():
+            depth += "`" not in match[1]
+        else:
+            depth -= 1
+            strict = match.end() if strict < 0 else strict
+            if depth == 0:
+                return match.end()
+        if depth > _MAX_NESTING:
+            break
+    if strict < 0 and depth > _MAX_NESTING:
+        closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE).search(text, start)
+        return closing.end() if closing else -1
+    return strict
 
 
 def _blank(text: str) -> str:

@@ -87,7 +87,8 @@ def board_from_text(text: Text) -> Board:
 
 def _check_keys(cells: Cells) -> None:
     """A key becomes part of a path: refuse the board if one of them could lead elsewhere."""
-    if _ORDINARY_KEYS.fullmatch("".join(f"{key}\n" for key, _, _ in cells.cells)):
+    joined = "".join(f"{key}\n" for key, _, _ in cells.cells)
+    if _ORDINARY_KEYS.fullmatch(joined) and joined.count("\n") == len(cells.cells):
         return
     for key, _, line in cells.cells:
         unfit = not key or key[0] in ".-" or ".." in key or any(c in "/\\" or not c.isprintable() for c in key)
@@ -150,10 +151,15 @@ def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
     number = number_of(label)
     matches = [row for row in rows if row.identity.number == number]
     if not matches:
-        matches = [row for row in rows if row.key.lower().startswith(wanted.lower())]
+        matches = [row for row in rows if _begins(row.key.lower(), wanted.lower())]
     if len(matches) == 1:
         return matches[0]
     raise _not_one(board, wanted, kind, matches or rows, ambiguous=bool(matches))
+
+
+def _begins(key: str, prefix: str) -> bool:
+    """`2-1` is no prefix of `2-10-export`: a number is whole or it is another number."""
+    return key.startswith(prefix) and not (prefix[-1:].isdigit() and key[len(prefix) :][:1].isdigit())
 
 
 def _not_one(board: Board, wanted: str, kind: Kind, rows: list[Row], *, ambiguous: bool) -> UsageError:

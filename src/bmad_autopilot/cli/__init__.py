@@ -78,7 +78,7 @@ def main() -> NoReturn:
         error.show()
         code = EXIT_USAGE
     except AutopilotError as error:
-        code = _say(f"error: {error}", error.exit_code)
+        code = _say(f"error: {_shorten(str(error))}", error.exit_code)
     except BrokenPipeError:
         # The reader has gone (`bmad status | head`). Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -89,6 +89,14 @@ def main() -> NoReturn:
         help_line = "  help:     run again with BMAD_DEBUG=1 for the trace"
         code = _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _shorten(text: str) -> str:
+    """Paths below the current folder, as one would type them here."""
+    try:
+        return text.replace(os.getcwd() + os.sep, "")
+    except OSError:  # the folder we stand in is gone
+        return text
 
 
 def _say(text: str, code: int) -> int:

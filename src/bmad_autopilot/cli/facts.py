@@ -7,8 +7,9 @@ import click
 
 from ..board.overview import EpicView, overview
 from ..board.reconcile import Drift, find_drift, locate
-from ..board.sprint import Board, read_board
+from ..board.sprint import Board, find_row, read_board
 from ..board.story_files import StoryFiles
+from ..core.statuses import Kind
 from ..project.open import Project, open_project
 from ..project.skills import Skill, find_skills
 from ..views.terminal import Terminal
@@ -28,6 +29,15 @@ def gather(ctx: click.Context) -> Facts:
     project = the_project(ctx)
     board = read_board(project.require_board())
     return Facts(project, board, overview(board))
+
+
+def one_epic(facts: Facts, wanted: str) -> EpicView:
+    number = wanted.lower().removeprefix("epic-")
+    for view in facts.epics:
+        if view.number is not None and view.row is None and number == view.number.replace(".", "-"):
+            return view  # stories name it, but it has no row of its own
+    row = find_row(facts.board, wanted, Kind.EPIC)
+    return next(view for view in facts.epics if view.row is row)
 
 
 def story_files(facts: Facts) -> StoryFiles:

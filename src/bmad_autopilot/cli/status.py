@@ -8,15 +8,16 @@ import click
 from ..board.overview import EpicView
 from ..board.reconcile import Drift
 from ..board.risks import Risk, find_risks
-from ..board.sprint import action_items, count_stories, find_row, inline_comment, next_action
+from ..board.sprint import action_items, count_stories, inline_comment, next_action
 from ..core.statuses import PARKED, UNKNOWN, Kind
-from .facts import Facts, drift_under_way, gather, print_json, shown_path, terminal
+from .completing import complete_epic
+from .facts import Facts, drift_under_way, gather, one_epic, print_json, shown_path, terminal
 
 SCHEMA_VERSION = 1
 
 
 @click.command()
-@click.option("--epic", metavar="EPIC", help="Show one epic with all its stories.")
+@click.option("--epic", metavar="EPIC", shell_complete=complete_epic, help="Show one epic with all its stories.")
 @click.option("--all", "show_all", is_flag=True, help="Show every epic and every story.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
@@ -24,7 +25,7 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     """Where are we, and what comes next?"""
     facts = gather(ctx)
     if epic is not None:
-        facts = facts._replace(epics=[_one_epic(facts, epic)])
+        facts = facts._replace(epics=[one_epic(facts, epic)])
     drift = drift_under_way(facts)
     risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
     if as_json:
@@ -34,15 +35,6 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
 
     out = terminal(ctx)
     click.echo("\n".join(lines(facts, risks, drift, out, show_all=show_all, one_epic=epic is not None)))
-
-
-def _one_epic(facts: Facts, wanted: str) -> EpicView:
-    number = wanted.lower().removeprefix("epic-")
-    for view in facts.epics:
-        if view.number is not None and view.row is None and number == view.number.replace(".", "-"):
-            return view  # stories name it, but it has no row of its own
-    row = find_row(facts.board, wanted, Kind.EPIC)
-    return next(view for view in facts.epics if view.row is row)
 
 
 def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, object]:

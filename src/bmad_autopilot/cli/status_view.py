@@ -62,7 +62,8 @@ def _items(facts: Facts) -> list[tuple[str, str | None]]:
 
 
 def _titles(facts: Facts) -> dict[str, str]:
-    from ..board.epics import find_epics_files, read_all_epics
+    from ..board.epics import read_all_epics
+    from ..board.epics_files import find_epics_files
 
     folders = facts.project.folders
     plan = read_all_epics(find_epics_files(folders.planning, [folders.output]))

@@ -71,8 +71,7 @@ def _nothing(facts: Facts) -> Next:
         )
     if any(row.meaning != PARKED for row in left):
         return Next(
-            f"nothing to do by itself: {len(left)} of {len(stories)} stories are not done, but parked or of unknown "
-            "status",
+            f"nothing to do: {len(left)} of {len(stories)} stories are not done, but parked or of unknown status",
             (("bmad board check", "see which, line by line"),),
         )
     if left:

@@ -19,7 +19,8 @@ _NUMBER = r"(0|[1-9]\d{0,8}+)"
 _PARTS = re.compile(
     rf"^(?:{_NUMBER}-{_NUMBER}([a-z]?)-(?=\D).*|epic-{_NUMBER}(-retrospective)?+|.*)$", re.MULTILINE
 )
-_EPIC = re.compile(r"(?:(.+)-)?epic-(.+)", re.IGNORECASE)
+# `epic-3`, `epic-1a-plus`, `orch-epic-1`; but `3-4-close-epic-2-bugs` is a story.
+_EPIC = re.compile(r"epic-(.+)|([a-z][a-z_-]*)-epic-(\d+[a-z]?(?:[.-]\d+)?)", re.IGNORECASE)
 _RETRO = re.compile(r"-(?:retrospective|retro)$", re.IGNORECASE)
 _PART = re.compile(r"\d+[a-z]?|[a-z]\d+|\d+[a-z]+", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[-._·\s]+")
@@ -91,8 +92,8 @@ def _epic_number(key: str) -> str | None:
     match = _EPIC.fullmatch(_RETRO.sub("", key))
     if match is None:
         return None
-    prefix, label = match.groups()
-    return number_of(f"{prefix}-{label}" if prefix else label)
+    label, prefix, number = match.groups()
+    return number_of(label or f"{prefix}-{number}")
 
 
 def _identify_one(key: str, epics: Collection[str]) -> Identity:

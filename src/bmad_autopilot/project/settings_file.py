@@ -74,7 +74,7 @@ def _value(text: Text, key: Key, value: object) -> object:
         raise _error(text, key.full_name, f"`{key.full_name}` must be a text", '"…"', _shown(value))
     if key.allowed and value not in key.allowed:
         expected = ", ".join(f'"{word}"' for word in key.allowed)
-        hint = _suggest(str(value), key.allowed)
+        hint = _suggest(str(value), {word: word for word in key.allowed})
         raise _error(text, key.full_name, f"`{key.full_name}` has an unknown value", expected, _shown(value), hint)
     return value
 
@@ -91,15 +91,20 @@ def _shown(value: object) -> str:
 
 
 def _unknown(text: Text, name: str, known: list[str]) -> FileError:
-    hint = _suggest(name, known) or _suggest(name.rpartition(".")[2], known)
-    return _error(text, name, f"unknown key `{name}`", "", "", hint or "see docs/configuration.md for the keys")
+    """A name beside it that is spelled alike, else the same name in another table."""
+    table, _, last = name.rpartition(".")
+    beside = {other.rpartition(".")[2]: other for other in known if other.rpartition(".")[0] == table}
+    anywhere = {other.rpartition(".")[2]: other for other in known}
+    hint = _suggest(last, beside) or _suggest(last, anywhere) or "see docs/configuration.md for the keys"
+    return _error(text, name, f"unknown key `{name}`", "", "", hint)
 
 
-def _suggest(word: str, words: list[str] | tuple[str, ...]) -> str | None:
+def _suggest(word: str, names: Mapping[str, str]) -> str | None:
+    """`names` maps a word to what is shown for it."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, words, n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else None
+    close = get_close_matches(word, names, n=1, cutoff=0.5)
+    return f"did you mean `{names[close[0]]}`?" if close else None
 
 
 def _error(text: Text, name: str, message: str, expected: str, found: str, hint: str | None = None) -> FileError:

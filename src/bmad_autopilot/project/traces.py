@@ -28,7 +28,6 @@ _TRACES = (
     CONFIG_NAME,
     f"docs/{BOARD_NAME}",
     f"docs/sprint-artifacts/{BOARD_NAME}",
-    BOARD_NAME,
 )
 
 

@@ -129,15 +129,15 @@ def _stories(view: StatusView, epic: EpicView, out: Terminal) -> Iterator[str]:
             return
         rows = [row for row in rows if row.meaning not in (DONE, BACKLOG)]
     most = len(rows) if view.show_all or view.one_epic else MOST_STORIES
+    widest = max((display_width(row.key) for row in rows[:most]), default=0)
     for row in rows[:most]:
-        yield _story_line(view, row, out)
+        yield _story_line(view, row, min(widest, max(12, out.width - 24)), out)
     if len(rows) > most:
         yield out.style(f"    … {len(rows) - most} more", "dim")
 
 
-def _story_line(view: StatusView, row: Row, out: Terminal) -> str:
+def _story_line(view: StatusView, row: Row, key_room: int, out: Terminal) -> str:
     status = clean(row.status.raw) or "(empty)"
-    key_room = max(12, min(56, out.width - 4 - 2 - 16))
     key = pad(clean(row.key), key_room)
     text = cut(status, max(4, out.width - 4 - key_room - 2))
     line = f"    {key}  " + out.style(text, COLORS.get(row.meaning, "red"))
@@ -148,17 +148,16 @@ def _story_line(view: StatusView, row: Row, out: Terminal) -> str:
 
 def _counts(view: StatusView, out: Terminal) -> Iterator[str]:
     total = sum(view.counts.values())
-    words = [f"{total} {'story' if total == 1 else 'stories'}"]
-    words += [out.style(f"{view.counts[word]} {word}", COLORS[word]) for word in reversed(view.counts)]
-    sizes = [words[0], *(f"{view.counts[word]} {word}" for word in reversed(view.counts))]
+    words = [(f"{total} {'story' if total == 1 else 'stories'}", "bold")]
+    words += [(f"{view.counts[word]} {word}", COLORS[word]) for word in COLORS if word in view.counts]
     line, used = "  ", 2
-    for index, (word, plain) in enumerate(zip(words, sizes, strict=True)):
+    for index, (word, color) in enumerate(words):
         separator = "" if index == 0 else " · "
-        if used + len(separator) + len(plain) > out.width:
+        if used + len(separator) + len(word) > out.width:
             yield line
             line, used, separator = "    ", 4, ""
-        line += separator + word
-        used += len(separator) + len(plain)
+        line += separator + out.style(word, color)
+        used += len(separator) + len(word)
     yield line
 
 

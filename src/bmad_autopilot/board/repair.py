@@ -1,0 +1,76 @@
+"""Bringing the ledgers together, forwards only, and only when asked."""
+
+import os
+from typing import NamedTuple
+
+from ..core.errors import ConflictError, Place
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, LIFE, PARKED, UNKNOWN
+from ..files import BOM, Text, read_text, write_atomic
+from .overview import EpicView
+from .reconcile import Drift
+from .sprint import Board, Row
+from .story_status import StoryStatus, find_status
+
+
+class Repair(NamedTuple):
+    """One status to change: in the board, or (with `file`) in a story file."""
+
+    key: str
+    before: str
+    after: str
+    why: str
+    place: Place
+    file: StoryStatus | None = None
+
+
+def plan_repairs(board: Board, epics: list[EpicView], drift: list[Drift]) -> list[Repair]:
+    repairs = [_from_drift(board, item) for item in drift if item.further is not None]
+    taken = {repair.key for repair in repairs if repair.file is None}
+    for row in board.rows.values():
+        if row.status.is_legacy and row.meaning in LIFE[row.kind] and row.key not in taken:
+            repairs.append(_set(board, row, row.meaning, "an older or odd spelling"))
+    raised = {repair.key: repair.after for repair in repairs if repair.file is None}
+    repairs += [repair for epic in epics if (repair := _epic(board, epic, raised))]
+    return sorted(repairs, key=lambda repair: (repair.file is not None, repair.place.file, repair.place.line or 0))
+
+
+def _from_drift(board: Board, item: Drift) -> Repair:
+    assert item.further is not None
+    if item.code == "board-behind":
+        said = item.file.raw if item.file else item.further
+        return _set(board, item.row, item.further, f"its file says {said}")
+    assert item.file is not None
+    why = f"the board says {item.row.status.raw}"
+    return Repair(item.row.key, item.file.raw, item.further, why, item.place, item.file)
+
+
+def _epic(board: Board, epic: EpicView, raised: dict[str, str]) -> Repair | None:
+    """An epic is lifted by its first story that has begun, and is done when all of them are."""
+    if epic.row is None or epic.row.meaning in (DONE, PARKED, UNKNOWN):
+        return None
+    words = [raised.get(row.key, row.meaning) for row in epic.stories]
+    counted = [word for word in words if word != PARKED]
+    if counted and all(word == DONE for word in counted):
+        return _set(board, epic.row, DONE, "all its stories are done")
+    if epic.row.meaning == BACKLOG and any(word not in (BACKLOG, UNKNOWN) for word in counted):
+        return _set(board, epic.row, IN_PROGRESS, "its stories have begun")
+    return None
+
+
+def _set(board: Board, row: Row, status: str, why: str) -> Repair:
+    return Repair(row.key, row.status.raw, status, why, Place(board.path, row.line))
+
+
+def repair_story_file(path: str, seen: StoryStatus, status: str) -> None:
+    """Change the status token of a story file, if it still is the one that was seen."""
+    target = os.path.realpath(path)
+    text = read_text(target)
+    found = find_status(text.text)
+    if found != seen:
+        raise ConflictError("changed meanwhile", place=Place(path, seen.line), hint="bmad board repair")
+    new = text.text[: seen.start] + status + text.text[seen.end :]
+    after = Text(target, ((BOM if text.bom else "") + new).encode("utf-8"))
+    proof = find_status(after.text)
+    if proof is None or proof.raw != status:
+        raise ConflictError("its status line cannot be changed safely", place=Place(path, seen.line))
+    write_atomic(target, after.raw)

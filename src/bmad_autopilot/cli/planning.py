@@ -1,0 +1,95 @@
+"""Showing what a run would do."""
+
+import shlex
+
+import click
+
+from ..agents.calls import CALLS
+from ..board.sprint import Row
+from ..core.errors import EXIT_FAILED, UsageError
+from ..core.statuses import DONE
+from ..views.terminal import Terminal, clean, cut
+from ..workflows.plan import PlannedStep, missing_skills, plan_story
+from .facts import Facts, find_skill, print_json, terminal
+from .upcoming import pipeline_name
+
+
+def not_yet(instead: str) -> UsageError:
+    return UsageError("running agents is not part of this version", hint=f"see what it would do: {instead}")
+
+
+def show_plan(
+    ctx: click.Context, facts: Facts, rows: list[Row], *, as_json: bool, first_only: bool = False
+) -> None:
+    pipeline = pipeline_name(facts)
+    project = facts.project
+    plans = [
+        plan_story(row, pipeline, project.config, lambda agent, name: find_skill(project, agent, name))
+        for row in rows
+    ]
+    if first_only:
+        plans = [plan[:1] for plan in plans]
+    steps = [step for plan in plans for step in plan]
+    missing = missing_skills(steps)
+    if as_json:
+        print_json(_document(pipeline, steps, missing))
+    else:
+        out = terminal(ctx)
+        for row, plan in zip(rows, plans, strict=True):
+            _show_story(row, plan, pipeline, out)
+        click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
+    for agent, skill in missing:
+        click.echo(f"bmad: BMAD's {skill} is not installed for {agent}: bmad doctor", err=True)
+    if missing:
+        ctx.exit(EXIT_FAILED)
+
+
+def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
+    title = f"{clean(row.key)} is {clean(row.status.raw) or '(empty)'}"
+    if not plan:
+        left = "nothing to do" if row.meaning == DONE else "left alone"
+        click.echo(cut(f"{title}: {left}", out.width))
+        return
+    click.echo(cut(f"{title}; the {pipeline} pipeline:", out.width))
+    for number, step in enumerate(plan, 1):
+        before = f"{step.step.before} before, " if step.step.before else ""
+        board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"
+        click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({step.step.role}); {board}")
+        for line in _command(step, out.width - 5):
+            click.echo("     " + out.style(line, "dim"))
+    click.echo("")
+
+
+def _command(step: PlannedStep, width: int) -> list[str]:
+    """The call as one would type it, broken between arguments with a backslash."""
+    if step.prompt is None:
+        return [f"(BMAD's {step.step.skill} is not installed for {step.agent})"]
+    lines = [""]
+    for word in map(shlex.quote, CALLS[step.agent](step.prompt, step.model)):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) + 2 > width:
+            lines[-1] += " \\"
+            lines.append("  " + word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
+
+
+def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "kind": "plan",
+        "pipeline": pipeline,
+        "steps": [
+            {
+                "story": step.story,
+                "step": step.step.name,
+                "role": step.step.role,
+                "agent": step.agent,
+                "board_before": step.step.before,
+                "board_after": step.step.after,
+                "argv": CALLS[step.agent](step.prompt, step.model) if step.prompt is not None else None,
+            }
+            for step in steps
+        ],
+        "missing": [{"agent": agent, "skill": skill} for agent, skill in missing],
+    }

@@ -1,0 +1,81 @@
+"""`bmad doctor`: one line per check, and below it what helps."""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from .terminal import Terminal, clean, display_width, wrap
+
+
+class State(Enum):
+    OK = "ok"
+    NOTE = "note"  # worth knowing
+    WARN = "warn"  # something will not work, or not always
+    FAIL = "fail"  # nothing will run
+
+
+class Check(NamedTuple):
+    """What was looked at, what was found, and the command or the change that helps."""
+
+    name: str
+    state: State
+    found: str
+    fix: str | None = None
+    unreadable: bool = False  # a file that everything else stands on cannot be read
+
+
+_MARKS = {
+    State.OK: ("ok", "green"),
+    State.NOTE: ("note", "cyan"),
+    State.WARN: ("warn", "yellow"),
+    State.FAIL: ("FAIL", "red"),
+}
+_MARK_WIDTH = max(len(mark) for mark, _ in _MARKS.values())
+
+
+def render(checks: list[Check], out: Terminal) -> Iterator[str]:
+    names = max((display_width(clean(check.name)) for check in checks), default=0)
+    for check in checks:
+        mark, color = _MARKS[check.state]
+        head = out.style(mark, color) + " " * (_MARK_WIDTH - len(mark))
+        name = clean(check.name)
+        indent = " " * (_MARK_WIDTH + 2 + names + 2)
+        room = max(out.width - len(indent), 20)
+        first, *more = _lines(check.found, room)
+        yield f"{head}  {name}{' ' * (names - display_width(name))}  {first}"
+        yield from (indent + line for line in more)
+        if check.fix:
+            yield from _fix(check.fix, indent, out)
+    yield ""
+    yield _summary(checks, out)
+
+
+def _lines(text: str, room: int) -> Iterator[str]:
+    for line in text.splitlines() or [""]:
+        yield from wrap(clean(line), room, "")
+
+
+def _fix(text: str, indent: str, out: Terminal) -> Iterator[str]:
+    """Not wrapped: it is there to be copied."""
+    for line in text.splitlines():
+        yield f"{indent}{out.style('fix:', 'bold')} {clean(line)}"
+
+
+def _summary(checks: list[Check], out: Terminal) -> str:
+    failed, warned = (sum(check.state is state for check in checks) for state in (State.FAIL, State.WARN))
+    if failed:
+        return out.style(f"{failed} of {len(checks)} checks failed: nothing can run before that is mended", "red")
+    if warned:
+        return f"nothing failed; {warned} warning{'s' * (warned != 1)}"
+    return "all is well"
+
+
+def document(checks: list[Check]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "kind": "doctor",
+        "checks": [
+            {"name": check.name, "state": check.state.value, "found": check.found, "fix": check.fix}
+            for check in checks
+        ],
+    }

@@ -1,0 +1,127 @@
+"""One token changes; every other byte stays."""
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bmad_autopilot.board.cells import Cells, read_cells
+from bmad_autopilot.board.edit import change_status
+from bmad_autopilot.core.errors import AutopilotError, FileError
+from bmad_autopilot.files import Text
+from tests.boards import make_board
+
+
+def cells(raw: bytes | str) -> Cells:
+    return read_cells(Text("board.yaml", raw if isinstance(raw, bytes) else raw.encode()))
+
+
+def assert_one_token_changes(before: Cells, index: int, status: str) -> None:
+    key = before.cells[index][0]
+    raw = before.text.raw
+    start, end = before.cell_span(index)
+    offset = 3 if before.text.bom else 0
+    head = offset + len(before.text.text[:start].encode())
+    tail = len(raw) - offset - len(before.text.text[:end].encode())
+    after = change_status(before, key, status)
+    assert after[:head] == raw[:head]
+    assert after[len(after) - tail :] == raw[len(raw) - tail :]
+    token = after[head : len(after) - tail].decode()
+    assert token.strip().strip("\"'") == status
+    assert len(token) <= len(status) + 3  # quotes kept, or the blank a value needs
+    values = [cell[1] for cell in before.cells]
+    values[index] = status
+    assert [cell[1] for cell in cells(after).cells] == values
+
+
+def test_every_value_of_every_board_of_the_corpus(corpus: Path) -> None:
+    edits = 0
+    for path in sorted([*corpus.glob("sprint-status/*"), *corpus.glob("extra/*")]):
+        try:
+            before = cells(path.read_bytes())
+        except FileError:
+            continue
+        for index in range(len(before.cells)):
+            assert_one_token_changes(before, index, "in-progress" if index % 2 else "awaiting-operator")
+            edits += 1
+    assert edits > 2_000
+
+
+def test_ten_thousand_generated_boards() -> None:
+    for seed in range(10_000):
+        rng = random.Random(seed)
+        made = make_board(rng, odd=rng.choice([0.0, 0.1, 0.5]))
+        before = cells(made.raw)
+        assert [cell[:2] for cell in before.cells] == made.cells, seed
+        index = rng.randrange(len(before.cells))
+        assert_one_token_changes(before, index, rng.choice(["done", "review", "in-progress", "on hold: x"]))
+
+
+@given(st.randoms(use_true_random=False), st.floats(0, 1), st.data())
+@settings(max_examples=300)
+def test_generated_boards(rng: random.Random, odd: float, data: st.DataObject) -> None:
+    before = cells(make_board(rng, odd=odd).raw)
+    assert_one_token_changes(before, data.draw(st.integers(0, len(before.cells) - 1)), "review")
+
+
+@pytest.mark.soak
+@given(st.randoms(use_true_random=False), st.floats(0, 1), st.data())
+@settings(max_examples=10_000)
+def test_many_generated_boards(rng: random.Random, odd: float, data: st.DataObject) -> None:
+    before = cells(make_board(rng, odd=odd).raw)
+    assert_one_token_changes(before, data.draw(st.integers(0, len(before.cells) - 1)), "review")
+
+
+def test_a_value_that_must_be_quoted_is() -> None:
+    before = cells("development_status:\n  1-1-a: done\n")
+    assert change_status(before, "1-1-a", "yes") == b'development_status:\n  1-1-a: "yes"\n'
+    assert change_status(before, "1-1-a", "a: b # c") == b'development_status:\n  1-1-a: "a: b # c"\n'
+
+
+@pytest.mark.parametrize("status", ["", " ", "a\nb", 'a"b', "a\\b", "a'b", "done ", "\x1b[31m"])
+def test_what_is_no_status_is_refused(status: str) -> None:
+    with pytest.raises(AutopilotError, match="not a status"):
+        change_status(cells("development_status:\n  1-1-a: done\n"), "1-1-a", status)
+
+
+def test_a_key_that_stands_twice_is_not_guessed_at() -> None:
+    before = cells("development_status:\n  1-1-a: done\n  1-1-a: review\n")
+    with pytest.raises(FileError, match="more than once") as caught:
+        change_status(before, "1-1-a", "done")
+    assert caught.value.found == "lines 2, 3"
+
+
+NOON = time.mktime((2026, 3, 4, 12, 30, 15, 0, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2026-01-15", "2026-03-04"),
+        ("'2026-01-15 09:00'", "'2026-03-04 12:30'"),
+        ("01-15-2026 09:00", "03-04-2026 12:30"),
+        ("2026-01-15T09:00:00Z", "2026-03-04T12:30:15Z"),
+        ("2026-01-15T09:00:00+0000", "2026-03-04T12:30:15+0000"),
+        ("last Tuesday (4-8 done)", "last Tuesday (4-8 done)"),
+        ("", ""),
+    ],
+)
+def test_the_date_keeps_its_form_and_free_text_stays(old: str, new: str) -> None:
+    text = "project: x\nlast_updated: {}\ndevelopment_status:\n  1-1-a: backlog\n"
+    after = change_status(cells(text.format(old)), "1-1-a", "done", now=NOON).decode()
+    assert after == text.format(new).replace("backlog", "done")
+
+
+def test_no_date_is_added_where_there_is_none() -> None:
+    after = change_status(cells("development_status:\n  1-1-a: backlog\n"), "1-1-a", "done", now=NOON)
+    assert after == b"development_status:\n  1-1-a: done\n"
+
+
+def test_a_date_in_a_file_that_only_the_parser_reads() -> None:
+    text = "last_updated: 2026-01-15\nextra: [a]\ndevelopment_status:\n  1-1-a: backlog\n"
+    after = change_status(cells(text), "1-1-a", "done", now=NOON).decode()
+    assert re.findall("2026-03-04|done", after) == ["2026-03-04", "done"]

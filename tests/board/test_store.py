@@ -1,0 +1,243 @@
+"""A status change is durable, compared, and loses nobody's edit."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot import files
+from bmad_autopilot.board import store
+from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.board.store import check_word, set_status
+from bmad_autopilot.core.errors import ConflictError, FileError, UsageError
+from bmad_autopilot.core.statuses import Kind
+
+BOARD = "# keep me\ndevelopment_status:\n  epic-1: in-progress\n  1-1-a: review   # why\n  1-2-b: backlog\n"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    path = tmp_path / "sprint-status.yaml"
+    path.write_text(BOARD)
+    return path
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    return str(tmp_path / "state")
+
+
+def test_the_change_lands_and_the_old_board_is_kept(board: Path, state: str) -> None:
+    change = set_status(str(board), "1-1-a", "done", state=state)
+    assert (change.before, change.after, change.line) == ("review", "done", 4)
+    assert board.read_text() == BOARD.replace("review", "done")
+    assert Path(state, "sprint-status.yaml.bak").read_text() == BOARD
+    assert sorted(os.listdir(board.parent)) == ["sprint-status.yaml", "state"]
+
+
+def test_what_already_stands_is_not_written(board: Path, state: str) -> None:
+    before = board.stat()
+    set_status(str(board), "1-1-a", "review", state=state)
+    assert (board.stat().st_ino, board.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_mode_and_link_are_kept(board: Path, tmp_path: Path, state: str) -> None:
+    board.chmod(0o640)
+    link = tmp_path / "link.yaml"
+    link.symlink_to(board)
+    set_status(str(link), "1-2-b", "done", state=state)
+    assert link.is_symlink()
+    assert board.stat().st_mode & 0o777 == 0o640
+    assert "1-2-b: done" in board.read_text()
+
+
+def test_compare_and_set(board: Path, state: str) -> None:
+    with pytest.raises(ConflictError, match="not backlog any more") as caught:
+        set_status(str(board), "1-1-a", "done", state=state, expect="backlog")
+    assert caught.value.found == "review"
+    assert board.read_text() == BOARD
+    set_status(str(board), "1-1-a", "done", state=state, expect="review")
+
+
+def test_a_step_back_must_be_meant(board: Path, state: str) -> None:
+    with pytest.raises(UsageError, match="step back"):
+        set_status(str(board), "1-1-a", "backlog", state=state)
+    assert board.read_text() == BOARD
+    set_status(str(board), "1-1-a", "backlog", state=state, regress=True)
+    assert "1-1-a: backlog   # why" in board.read_text()
+
+
+def test_parking_and_unparking_is_no_step_back(board: Path, state: str) -> None:
+    set_status(str(board), "1-1-a", "blocked", state=state)
+    set_status(str(board), "1-1-a", "ready-for-dev", state=state)
+
+
+def test_a_broken_board_is_not_touched(board: Path, state: str) -> None:
+    board.write_text("development_status:\n  1-1-a: b: c\n")
+    with pytest.raises(FileError, match="not valid YAML"):
+        set_status(str(board), "1-1-a", "done", state=state)
+    assert board.read_text() == "development_status:\n  1-1-a: b: c\n"
+
+
+def test_an_edit_that_comes_between_is_kept_and_ours_made_on_top(
+    board: Path, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody saves the file after we read it and before we replace it."""
+    edits = iter(["1-2-b: ready-for-dev", "1-2-b: in-progress"])
+    real = store.write_beside
+
+    def meanwhile(target: str, data: bytes) -> str:
+        temporary = real(target, data)
+        for edit in edits:
+            files.write_atomic(str(board), re.sub("1-2-b: .*", edit, board.read_text()).encode())
+            break
+        return temporary
+
+    monkeypatch.setattr(store, "write_beside", meanwhile)
+    set_status(str(board), "1-1-a", "done", state=state)
+    assert "1-1-a: done   # why" in board.read_text()
+    assert "1-2-b: in-progress" in board.read_text()
+
+
+def test_without_an_exchange_an_edit_that_comes_between_is_kept_too(
+    board: Path, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "exchange", lambda one, other: False)
+    test_an_edit_that_comes_between_is_kept_and_ours_made_on_top(board, state, monkeypatch)
+    assert Path(state, "sprint-status.yaml.bak").exists()
+
+
+def test_who_never_stops_writing_is_named_as_the_reason(
+    board: Path, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = store.write_beside
+
+    def always(target: str, data: bytes) -> str:
+        temporary = real(target, data)
+        files.write_atomic(str(board), board.read_bytes() + b"# again\n")
+        return temporary
+
+    monkeypatch.setattr(store, "write_beside", always)
+    with pytest.raises(ConflictError, match="20 times"):
+        set_status(str(board), "1-1-a", "done", state=state)
+    assert board.read_text().count("# again") == 20
+    assert "1-1-a: review" in board.read_text()
+
+
+def test_a_lock_that_is_held_too_long_is_said(
+    board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = str(tmp_path / "board.lock")
+    with files.locked(lock), pytest.raises(ConflictError, match="lock"):
+        with files.locked(lock, seconds=0.05):
+            raise AssertionError("two owners")
+
+
+def test_a_half_written_board_is_waited_for(board: Path) -> None:
+    """An editor that truncates and writes: a reader in between must not take the half for the whole."""
+    half, rest = BOARD[: BOARD.index("  1-2-b")], BOARD[BOARD.index("  1-2-b") :]
+    with board.open("w") as handle:
+        handle.write(half)
+        handle.flush()
+        finish = threading.Timer(0.01, lambda: (handle.write(rest), handle.flush()))
+        finish.start()
+        found = read_board(str(board))
+        finish.join()
+    assert list(found.rows) == ["epic-1", "1-1-a", "1-2-b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "hint"),
+    [
+        ("finished", Kind.STORY, "did you mean done?"),
+        ("review", Kind.EPIC, None),
+        ("blocked", Kind.RETROSPECTIVE, None),
+        ("zebra", Kind.STORY, None),
+    ],
+)
+def test_a_word_nobody_can_act_on_is_refused(status: str, kind: Kind, hint: str | None) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_word(status, kind)
+    assert caught.value.hint == hint
+
+
+def test_words_that_can_be_set() -> None:
+    for status, kind in (("done", Kind.EPIC), ("optional", Kind.RETROSPECTIVE), ("blocked", Kind.STORY)):
+        check_word(status, kind)
+
+
+WRITER = """
+import sys
+from bmad_autopilot.board.store import set_status
+path, state, keys, rounds = sys.argv[1], sys.argv[2], sys.argv[3].split(","), int(sys.argv[4])
+words = ["backlog", "ready-for-dev", "in-progress", "review", "done"]
+now = dict.fromkeys(keys, "backlog")
+for turn in range(rounds):
+    key = keys[turn % len(keys)]
+    word = words[(words.index(now[key]) + 1) % len(words)]
+    set_status(path, key, word, state=state, expect=now[key], regress=True)
+    now[key] = word
+print(",".join(f"{key}={word}" for key, word in now.items()))
+"""
+
+
+def test_two_writers_and_a_hand_editor_lose_nothing(tmp_path: Path) -> None:
+    """1,000 interleaved changes by two processes (each knows what its rows must hold) beside a person who edits
+    other rows in place without any lock, and a reader that must never see a torn board."""
+    path = tmp_path / "sprint-status.yaml"
+    own = {name: [f"{epic}-{n}-{name}" for n in range(1, 6)] for epic, name in ((1, "one"), (2, "two"))}
+    hand = [f"3-{n}-hand" for n in range(1, 6)]
+    keys = [key for group in (*own.values(), hand) for key in group]
+    path.write_text("development_status:\n" + "".join(f"  {key}: {'backlog'}\n" for key in keys))
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(tmp_path / "state"), ",".join(group), "500"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for group in own.values()
+    ]
+    rng = random.Random(7)
+    wanted = dict.fromkeys(hand, "backlog")
+    reads = edits = 0
+    try:
+        while any(writer.poll() is None for writer in writers):
+            assert list(read_board(str(path)).rows) == keys
+            reads += 1
+            if reads % 3 == 0:
+                key = rng.choice(hand)
+                wanted[key] = "blocked" if wanted[key] == "backlog" else "backlog"
+                _edit_by_hand(path, key, wanted[key])
+                edits += 1
+        ended = [writer.communicate(timeout=60)[0].strip() for writer in writers]
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+    assert [writer.returncode for writer in writers] == [0, 0]
+    expected = dict(pair.split("=") for line in ended for pair in line.split(",")) | wanted
+    found = {key: row.status.raw for key, row in read_board(str(path)).rows.items()}
+    assert found == expected
+    assert reads > 20
+    assert edits > 5
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def _edit_by_hand(path: Path, key: str, word: str) -> None:
+    """As long as the other word, written in place; then a look whether it is there, as people do."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        with path.open("r+b") as handle:
+            data = handle.read()
+            at = data.index(f"  {key}: ".encode()) + len(f"  {key}: ")
+            handle.seek(at)
+            handle.write(word.encode())
+        if f"  {key}: {word}".encode() in path.read_bytes():
+            return
+    raise AssertionError("the edit never landed")

@@ -1,0 +1,124 @@
+"""The bash autopilot's `.autopilot/config`: known keys, nothing executed."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.errors import FileError
+from bmad_autopilot.project.autopilot_config import (
+    MAX_NUMBER,
+    NUMBERS,
+    AutopilotConfig,
+    read_autopilot_config,
+)
+from bmad_autopilot.project.config import load_config
+from bmad_autopilot.project.root import Root
+from tests.project.trees import opened, write
+
+
+def read(folder: Path, text: str) -> AutopilotConfig:
+    return read_autopilot_config(str(write(folder, ".autopilot/config", text)))
+
+
+def base_branch(folder: Path) -> str | None:
+    return load_config(Root(str(folder), str(folder), None)).base_branch
+
+
+def test_every_known_key_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, "".join(f"{name}={count}\n" for count, name in enumerate(NUMBERS)))
+    assert found.values == {name: count for count, name in enumerate(NUMBERS)}
+    assert found.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MAX_TURNS=80",
+        "export MAX_TURNS=80",
+        "  MAX_TURNS = 80  ",
+        'MAX_TURNS="80"',
+        "MAX_TURNS='80'  # turns",
+        "MAX_TURNS=80 # turns",
+        "# MAX_TURNS=1\n\nMAX_TURNS=80\r",
+        "MAX_TURNS=1\nMAX_TURNS=80",
+    ],
+)
+def test_all_ways_to_write_a_number(tmp_path: Path, line: str) -> None:
+    found = read(tmp_path, f"{line}\n")
+    assert (found.values, found.diagnostics) == ({"MAX_TURNS": 80}, ())
+
+
+@pytest.mark.parametrize(
+    "value", ["$(touch owned)", "`touch owned`", "1; touch owned", "$HOME", "-1", "8e1", "", "٣", "99999999"]
+)
+def test_what_is_no_number_is_refused_and_never_run(
+    tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = read(tmp_path, f"CHECK_INTERVAL=30\nMAX_TURNS={value}\n")
+    assert found.values == {"CHECK_INTERVAL": 30}
+    assert [(note.code, note.place.line) for note in found.diagnostics] == [("not-a-number", 2)]
+    assert os.listdir(tmp_path) == [".autopilot"]
+
+
+@pytest.mark.parametrize("value", ["$(git x)", "`x`", "-delete", "a..b", "a b", "../x", "a;b"])
+def test_what_is_no_branch_is_refused(tmp_path: Path, value: str) -> None:
+    found = read(tmp_path, f"AUTOPILOT_BASE_BRANCH={value}\n")
+    assert found.base_branch is None
+    assert [note.code for note in found.diagnostics] == ["not-a-branch"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("PATH=/bin", "unknown-key"), ("rm -rf /", "not-a-setting"), ("=3", "not-a-setting")]
+)
+def test_an_unknown_line_is_a_warning_with_its_place(tmp_path: Path, line: str, code: str) -> None:
+    found = read(tmp_path, f"\n{line}\n")
+    assert found.values == {}
+    assert [(note.code, note.place.line) for note in found.diagnostics] == [(code, 2)]
+
+
+@pytest.mark.parametrize(
+    ("value", "branch"), [("develop", "develop"), ("auto", None), ("", None), ('"main"', "main")]
+)
+def test_the_base_branch_is_taken_over(tmp_path: Path, value: str, branch: str | None) -> None:
+    read(tmp_path, f"AUTOPILOT_BASE_BRANCH={value}\n")
+    assert base_branch(tmp_path) == branch
+
+
+def test_our_own_file_speaks_first(tmp_path: Path) -> None:
+    read(tmp_path, "AUTOPILOT_BASE_BRANCH=old\n")
+    write(tmp_path, "bmad-autopilot.toml", 'base_branch = "new"\n')
+    assert base_branch(tmp_path) == "new"
+
+
+def test_its_warnings_reach_the_project(tmp_path: Path) -> None:
+    read(tmp_path, "WHAT=1\n")
+    assert [note.code for note in opened(tmp_path).diagnostics] == ["unknown-key"]
+
+
+def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ".autopilot" / "config").mkdir(parents=True)
+    with pytest.raises(FileError, match="a directory"):
+        base_branch(tmp_path)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_surprise(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any-config"
+    path.write_bytes(text.replace("\0", "").encode("utf-8", "ignore"))
+    found = read_autopilot_config(str(path))
+    assert found.values.keys() <= {*NUMBERS, "AUTOPILOT_BASE_BRANCH"}
+    lines = [line for line in path.read_bytes().decode().splitlines() if line.strip()[:1] not in ("", "#")]
+    assert len(found.diagnostics) + len(found.values) <= len(lines)
+
+
+@given(st.dictionaries(st.sampled_from(NUMBERS), st.integers(0, MAX_NUMBER)), st.sampled_from(["", '"', "'"]))
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, values: dict[str, int], quote: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "known-config"
+    path.write_text("".join(f"{key}={quote}{value}{quote}\n" for key, value in values.items()))
+    assert read_autopilot_config(str(path)) == AutopilotConfig(values, ())

@@ -1,0 +1,164 @@
+"""Which BMAD is installed: folder, version, modules, era."""
+
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.project.bmad import Era
+from bmad_autopilot.project.open import open_project
+from tests.project.trees import codes, lay, opened, write
+from tests.support import ProjectMaker
+
+SKILL = ".claude/skills/bmad-{}/SKILL.md"
+MANIFEST = "installation:\n  version: {}\n  installDate: 2026-01-01T00:00:00.000Z\nmodules:\n  - name: core\n"
+
+
+@pytest.mark.parametrize(
+    ("era", "expected", "version", "build"),
+    [
+        ("v4", Era.V4, None, False),
+        ("alpha", Era.CLASSIC, "6.0.0-alpha.12", False),
+        ("commands", Era.CLASSIC, "6.0.4", False),
+        ("classic", Era.CLASSIC, "6.10.0", False),
+        ("build", Era.BUILD, "6.12.0", True),
+        ("shims", Era.CLASSIC, "6.12.0", True),
+    ],
+)
+def test_each_era_is_told(
+    project: ProjectMaker, era: str, expected: Era, version: str | None, build: bool
+) -> None:
+    bmad = opened(project(era=era).root).bmad
+    assert (bmad.era, bmad.version, bmad.has_build) == (expected, version, build)
+
+
+def test_no_bmad_at_all(tmp_path: Path) -> None:
+    bmad = opened(tmp_path).bmad
+    assert (bmad.era, bmad.version, bmad.folder, bmad.modules) == (Era.NONE, None, None, ())
+
+
+@pytest.mark.parametrize("folder", ["_bmad", ".bmad", "bmad", "_kdbp", ".custom"])
+def test_the_folder_is_known_by_what_it_holds(tmp_path: Path, folder: str) -> None:
+    lay(tmp_path, f"{folder}/bmm/config.yaml", "bmad-docs/notes.md", "_other/core/readme.md")
+    assert opened(tmp_path).bmad.folder == str(tmp_path / folder)
+
+
+def test_a_renamed_folder_with_core_settings_needs_a_manifest(tmp_path: Path) -> None:
+    lay(tmp_path, "_kdbp/core/config.yaml")
+    assert opened(tmp_path).bmad.folder is None
+    write(tmp_path, "_kdbp/_cfg/manifest.yaml", MANIFEST.format("6.0.0-alpha.20"))
+    assert opened(tmp_path).bmad.folder == str(tmp_path / "_kdbp")
+
+
+def test_an_ordinary_folder_called_bmad_is_not_taken(tmp_path: Path) -> None:
+    lay(tmp_path, "bmad/main.py", "_bmad/_memory/notes.md")
+    assert opened(tmp_path).bmad.folder is None
+
+
+def test_the_newest_folder_counts_and_leftovers_are_said(tmp_path: Path) -> None:
+    lay(tmp_path, "_bmad/bmm/config.yaml", ".bmad/bmm/config.yaml", ".bmad-core/core-config.yaml")
+    found = opened(tmp_path)
+    assert found.bmad.folder == str(tmp_path / "_bmad")
+    assert codes(found) == ["old-bmad-folder", "old-bmad-folder"]
+
+
+@pytest.mark.parametrize(
+    "name", ["_bmad/_config/manifest.yaml", ".bmad/_cfg/manifest.yaml", "bmad/_cfg/manifest.yaml"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_version_and_modules_come_from_the_manifest(tmp_path: Path, name: str, end: str) -> None:
+    text = (
+        MANIFEST.format("6.0.0-alpha.9")
+        + "    source: built-in\n  - name: bmm\n    version: 1\nides:\n  - cursor\n"
+    )
+    write(tmp_path, name, text.replace("\n", end))
+    bmad = opened(tmp_path).bmad
+    assert (bmad.version, bmad.modules) == ("6.0.0-alpha.9", ("core", "bmm"))
+
+
+def test_the_alphas_list_modules_by_name_alone(tmp_path: Path) -> None:
+    text = 'installation:\n  version: "6.0.0-alpha.3"\nmodules:\n- core\n- bmm\nides: []\n'
+    write(tmp_path, "bmad/_cfg/manifest.yaml", text)
+    bmad = opened(tmp_path).bmad
+    assert (bmad.version, bmad.modules) == ("6.0.0-alpha.3", ("core", "bmm"))
+
+
+def test_v4_has_a_manifest_of_its_own(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        ".bmad-core/install-manifest.yaml",
+        "version: 4.44.1\ninstalled_at: '2025-09-01'\nfiles:\n  - a\n",
+    )
+    bmad = opened(tmp_path).bmad
+    assert (bmad.era, bmad.version) == (Era.V4, "4.44.1")
+
+
+@pytest.mark.parametrize("text", ["installation:\n  version: [\n", "\0", "installation:\n  a: b: c\n"])
+def test_a_broken_manifest_costs_the_version_only(tmp_path: Path, text: str) -> None:
+    lay(tmp_path, "_bmad/bmm/config.yaml")
+    write(tmp_path, "_bmad/_config/manifest.yaml", text)
+    found = opened(tmp_path)
+    assert (found.bmad.version, found.bmad.era) == (None, Era.CLASSIC)
+    assert codes(found) == ["unreadable-manifest"]
+
+
+@pytest.mark.parametrize("text", ["", "installation:\n", "installation: x\n", "modules: 3\n", "version:\n"])
+def test_a_manifest_that_says_nothing_gives_nothing(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "_bmad/_config/manifest.yaml", text)
+    found = opened(tmp_path)
+    assert (found.bmad.version, found.bmad.modules, found.diagnostics) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("version", "shims", "era"),
+    [
+        ("6.12.0", "false", Era.BUILD),
+        ("6.12.0", "true", Era.CLASSIC),
+        ("6.13.1", None, Era.BUILD),
+        ("7.0.0", None, Era.BUILD),
+        ("6.11.0", None, Era.CLASSIC),
+        ("6.9.0", None, Era.CLASSIC),
+        ("6.0.0-alpha.1", None, Era.CLASSIC),
+        ("nonsense", None, Era.CLASSIC),
+    ],
+)
+def test_where_git_ignores_the_skills_the_version_decides(
+    tmp_path: Path, version: str, shims: str | None, era: Era
+) -> None:
+    more = f"  installShims: {shims}\n" if shims else ""
+    text = f"installation:\n  version: {version}\n{more}modules:\n  - name: bmm\n"
+    write(tmp_path, "_bmad/_config/manifest.yaml", text)
+    assert opened(tmp_path).bmad.era is era
+
+
+def test_what_is_on_disk_counts_more_than_the_version(tmp_path: Path) -> None:
+    write(tmp_path, "_bmad/_config/manifest.yaml", MANIFEST.format("6.12.0"))
+    lay(tmp_path, SKILL.format("dev-story"))
+    assert opened(tmp_path).bmad.era is Era.CLASSIC
+
+
+def test_skills_in_the_home_folder_count(tmp_path: Path) -> None:
+    lay(tmp_path / "project", "_bmad/bmm/config.yaml")
+    lay(tmp_path / "home", SKILL.format("build-auto"))
+    bmad = open_project(str(tmp_path / "project"), home=str(tmp_path / "home")).bmad
+    assert (bmad.era, bmad.has_build) == (Era.BUILD, True)
+
+
+def test_skills_in_the_home_folder_do_not_make_v4_new(tmp_path: Path) -> None:
+    lay(tmp_path / "project", ".bmad-core/core-config.yaml")
+    lay(tmp_path / "home", SKILL.format("build-auto"))
+    assert open_project(str(tmp_path / "project"), home=str(tmp_path / "home")).bmad.era is Era.V4
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".agents/skills/bmad-dev-story/SKILL.md",
+        ".claude/commands/bmad-bmm-dev-story.md",
+        ".claude/commands/bmad_bmm_create-story.md",
+        ".claude/commands/bmad/bmm/workflows/dev-story.md",
+        ".cursor/commands/bmad-bmm-dev-story.md",
+    ],
+)
+def test_the_classic_workflows_are_seen_in_every_form(tmp_path: Path, path: str) -> None:
+    write(tmp_path, "_bmad/_config/manifest.yaml", MANIFEST.format("6.12.0"))
+    assert opened(lay(tmp_path, path)).bmad.era is Era.CLASSIC
