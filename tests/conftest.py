@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import ProjectMaker, SampleProject, make_project
 
+pytest_plugins = ["pytester"]
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Kept from the outside, because they say where things are and carry no secret.

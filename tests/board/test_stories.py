@@ -151,7 +151,7 @@ def test_the_file_list_is_cleaned_and_what_leaves_the_project_is_refused(sample)
         ),
     ]
     refused = [d for d in sample.diagnostics if d.code == "unsafe-path"]
-    assert [(d.place.line, "relative" in (d.hint or "")) for d in refused] == [(62, True), (63, True)]
+    assert [(d.place.line, "relative" in (d.hint or "")) for d in refused] == [(59, True), (60, True)]
 
 
 @pytest.mark.parametrize(
@@ -237,9 +237,9 @@ def test_safe_paths(path):
     assert looks_like_path(path)
 
 
-@pytest.mark.parametrize("text", ["None", "foo()", "N/A.", "a sentence with a/slash in it", "", "...", "42"])
+@pytest.mark.parametrize("text", ["None", "foo()", "a sentence with a/slash in it", "", "...", "42"])
 def test_words_are_no_paths(text):
-    assert not looks_like_path(text) or text == "N/A."
+    assert not looks_like_path(text)
 
 
 PIECES = [
@@ -305,7 +305,9 @@ def test_many_sections_are_read_in_linear_time(line):
     assert time.perf_counter() - started < 3
 
 
-# Read by hand: number, status, line, criteria, tasks done/all, top-level tasks, files, findings, verdict, baseline.
+# Read and counted by hand: number, status, line, criteria, tasks done, all tasks, top-level tasks, files,
+# findings, verdict, baseline.
+EVENT_STORE_BASE = "67b462de3f87993b72671e68c760573a83f96bc4"
 A, C = Verdict.APPROVED, Verdict.CHANGES_REQUESTED
 READ = {
     "1987-Dmytro__Mail-Agent.md": ("1.8", "done", 3, 8, 116, 116, 13, 13, 3, A, None),
@@ -314,10 +316,13 @@ READ = {
     "Alberto-Codes__gepa-adk.md": ("1a.3", "done", 3, 6, 34, 34, 5, 11, 0, A, None),
     "Alenryuichi__ai_trend_radar.md": ("1.1", "review", 3, 3, 20, 20, 5, 5, 0, None, None),
     "Andy-ZhangZilin__BI-DW-song-Request.md": ("1.1", "done", 3, 4, 20, 20, 5, 17, 13, None, None),
+    "Brownbull__gmni_boletapp.md": ("1.1", "review", 3, 5, 65, 65, 65, 36, 0, A, None),
     "Casys-AI__casys-pml.md": ("14.8", "done", 3, 10, 78, 78, 15, 10, 0, A, None),
     "Fledgely__fledgely.md": ("10.4", "done", 3, 6, 15, 15, 4, 2, 0, A, None),
     "HaiLammm__star-light-project.md": ("1.2", "done", 3, 4, 22, 22, 4, 3, 2, None, None),
+    "Hexalith__Hexalith.EventStore.md": ("1.9", "done", 7, 13, 52, 52, 10, 84, 27, C, EVENT_STORE_BASE),
     "Hexalith__Hexalith.Works.md": ("3.1", "done", 7, 5, 48, 48, 10, 17, 2, A, "c1ba6bb"),
+    "JeiKeiLim__vibe-dash.md": ("12.2", "done", 3, 4, 4, 4, 4, 5, 0, None, None),
     "O-Side-Systems__efofx.md": ("1.1", "review", 3, 1, 8, 8, 8, 13, 0, None, None),
     "keliihall__ScholarSense-bmad-method.md": ("1.1a", "done", 7, 3, 23, 23, 5, 9, 115, None, "NO_VCS"),
     "stavatar__bmad-ralph.md": ("3.7", "done", 3, 6, 32, 32, 7, 7, 7, C, None),

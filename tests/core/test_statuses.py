@@ -46,7 +46,7 @@ def test_a_retrospective_may_be_optional() -> None:
         ("reday-for-dev", Kind.STORY, "ready-for-dev"),
         ("inprogress", Kind.STORY, "in-progress"),
         ("partial", Kind.EPIC, "in-progress"),
-        ("review", Kind.EPIC, None),
+        ("review", Kind.EPIC, "in-progress"),
         ("zebra", Kind.STORY, None),
     ],
 )

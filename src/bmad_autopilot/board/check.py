@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
-from ..core.statuses import DONE, PARKED, UNKNOWN, Kind, suggest_status
+from ..core.statuses import DONE, LIFE, PARKED, UNKNOWN, Kind, suggest_status
 from .epics import EpicsFile
 from .overview import EpicView
 from .reconcile import Drift
@@ -40,7 +40,7 @@ def _check_row(board: Board, row: Row) -> Iterator[Diagnostic]:
     if row.kind is Kind.OTHER:
         hint = "name it like 1-2-account-management, or move it out of development_status"
         yield _at(board, row, Severity.NOTE, "unrecognised-key", f"{row.key} names neither epic nor story", hint)
-    elif row.meaning == UNKNOWN:
+    elif row.meaning not in (*LIFE[row.kind], PARKED):
         near = suggest_status(row.status.raw, row.kind)
         message = f"{row.key}: {row.status.raw or 'no status'} is not a status of a {row.kind.value}"
         hint = f"{command} {near}" if near else f"{command} STATUS"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
+from .markdown import Section
 
 MAX_PATH = 500
 MAX_FILES = 5000
@@ -32,11 +33,11 @@ class ListedFile(NamedTuple):
     line: int
 
 
-def read_file_list(text: str, start: int, end: int, file: str, diagnostics: list[Diagnostic]) -> list[ListedFile]:
+def read_file_list(text: str, section: Section, file: str, diagnostics: list[Diagnostic]) -> list[ListedFile]:
     """The paths in one File List section of a prose text. A path that leaves the project is refused."""
     found: list[ListedFile] = []
-    line, at = text.count("\n", 0, start) + 1, start
-    for match in _ITEM.finditer(text, start, end):
+    line, at = section.line + 1, section.start
+    for match in _ITEM.finditer(text, section.start, section.end):
         line += text.count("\n", at, match.start())
         at = match.start()
         for path in _paths(match[1] or match[2] or ""):

@@ -25,12 +25,12 @@ class Repair(NamedTuple):
 
 def plan_repairs(board: Board, epics: list[EpicView], drift: list[Drift]) -> list[Repair]:
     repairs = [_from_drift(board, item) for item in drift if item.further is not None]
+    raised = {repair.key: repair.after for repair in repairs if repair.file is None}
+    repairs += [repair for epic in epics if (repair := _epic(board, epic, raised))]
     taken = {repair.key for repair in repairs if repair.file is None}
     for row in board.rows.values():
         if row.status.is_legacy and row.meaning in LIFE[row.kind] and row.key not in taken:
             repairs.append(_set(board, row, row.meaning, "an older or odd spelling"))
-    raised = {repair.key: repair.after for repair in repairs if repair.file is None}
-    repairs += [repair for epic in epics if (repair := _epic(board, epic, raised))]
     return sorted(repairs, key=lambda repair: (repair.file is not None, repair.place.file, repair.place.line or 0))
 
 

@@ -83,7 +83,7 @@ def read_story(text: Text) -> StoryFile:
     tasks, findings = _boxes(prose.text, sections)
     files: list[ListedFile] = []
     for section in _titled(sections, _FILES):
-        files += read_file_list(prose.text, section.start, section.end, text.path, diagnostics)
+        files += read_file_list(prose.text, section, text.path, diagnostics)
     return StoryFile(
         path=text.path,
         title=title or text_field(fields, "title") or "",

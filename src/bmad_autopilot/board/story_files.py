@@ -65,7 +65,7 @@ def find_story_files(dirs: Sequence[str], numbers: Mapping[str, str]) -> StoryFi
                     exact[number] = [f"{folder}/{name}"]
     stories, specs = _match(others, numbers)
     for number, paths in stories.items():
-        exact.setdefault(number, []).extend(_without_companions(paths, beside=number in exact))
+        exact[number] = exact.get(number, []) + _without_companions(paths, beside=number in exact)
     return StoryFiles(
         exact, {number: _without_companions(paths) for number, paths in specs.items()}, complete=left >= 0
     )

@@ -40,7 +40,8 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS and args[0] not in HIDDEN and not args[0].startswith("-"):
+        known = not args or args[0] in VERBS or args[0] in HIDDEN or args[0].startswith("-")
+        if not known and not ctx.resilient_parsing:  # that is: unless a shell is completing
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=1)
@@ -68,7 +69,7 @@ def bmad(ctx: click.Context, project: str, color: str) -> None:
 def main() -> NoReturn:
     gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
     try:
-        code = bmad.main(standalone_mode=False, prog_name="bmad")
+        code = bmad.main(standalone_mode=False, prog_name=_name())
         sys.stdout.flush()
     except click.exceptions.Abort:
         code = _say("interrupted", EXIT_INTERRUPTED)
@@ -89,6 +90,11 @@ def main() -> NoReturn:
         help_line = "  help:     run again with BMAD_DEBUG=1 for the trace"
         code = _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _name() -> str:
+    """The name we were called by: help and completion must name the same program."""
+    return "bmad-autopilot" if os.path.basename(sys.argv[0]) == "bmad-autopilot" else "bmad"
 
 
 def _shorten(text: str) -> str:

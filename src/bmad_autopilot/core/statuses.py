@@ -108,6 +108,8 @@ def suggest_status(raw: str, kind: Kind = Kind.STORY) -> str | None:
     """The canonical status somebody probably meant, or None."""
     word = plain_word(raw)
     life = LIFE[kind]
+    if kind is Kind.EPIC and word in (READY, REVIEW):  # a story's word: the epic has begun and is not over
+        return IN_PROGRESS
     for candidate in (_SUGGESTIONS.get(word), SYNONYMS.get(word)):
         if candidate in life:
             return candidate

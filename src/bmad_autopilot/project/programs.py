@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
 from typing import NamedTuple
 
@@ -134,9 +135,7 @@ def _end(child: subprocess.Popen[bytes], deadline: float, problem: str, seconds:
             return ""
         except subprocess.TimeoutExpired:
             problem = f"no answer in {seconds:g} s"
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.wait()
     return problem

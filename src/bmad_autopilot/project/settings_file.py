@@ -103,7 +103,8 @@ def _suggest(word: str, names: Mapping[str, str]) -> str | None:
     """`names` maps a word to what is shown for it."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, names, n=1, cutoff=0.5)
+    begun = [name for name in names if len(name) > 2 and word.startswith(name)]
+    close = begun or get_close_matches(word, names, n=1)
     return f"did you mean `{names[close[0]]}`?" if close else None
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from enum import Enum
+from textwrap import wrap
 from typing import NamedTuple
 
-from .terminal import Terminal, clean, display_width, wrap
+from .terminal import Terminal, clean, display_width
 
 
 class State(Enum):
@@ -51,14 +52,16 @@ def render(checks: list[Check], out: Terminal) -> Iterator[str]:
 
 
 def _lines(text: str, room: int) -> Iterator[str]:
-    for line in text.splitlines() or [""]:
-        yield from wrap(clean(line), room, "")
+    """Broken at spaces only: a path is of use only if it is whole."""
+    for line in text.splitlines():
+        yield from wrap(clean(line), room, break_long_words=False, break_on_hyphens=False)
 
 
 def _fix(text: str, indent: str, out: Terminal) -> Iterator[str]:
     """Not wrapped: it is there to be copied."""
-    for line in text.splitlines():
-        yield f"{indent}{out.style('fix:', 'bold')} {clean(line)}"
+    first, *more = text.splitlines()
+    yield f"{indent}{out.style('fix:', 'bold')} {clean(first)}"
+    yield from (f"{indent}     {clean(line.strip())}" for line in more)
 
 
 def _summary(checks: list[Check], out: Terminal) -> str:

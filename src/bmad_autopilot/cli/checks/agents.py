@@ -1,0 +1,39 @@
+"""The agent CLIs: those the project's steps call must be there, others are only mentioned."""
+
+from ...agents.calls import PROGRAMS
+from ...agents.packages import PACKAGES
+from ...project.config import Config
+from ...project.programs import Answer, Question, find_program
+from ...project.traces import CONFIG_NAME
+from ...views.doctor import Check, State
+from ...workflows.pipelines import PIPELINES
+from .tools import said
+
+QUESTIONS = {program: Question((program, "--version")) for program in PROGRAMS.values()}
+
+
+def agents_needed(config: Config, pipeline: str) -> list[str]:
+    """The agents that the chosen pipeline's steps call, each once."""
+    return list(dict.fromkeys(config.roles[step.role].agent or config.agent for step in PIPELINES[pipeline]))
+
+
+def check_agents(answers: dict[str, Answer], needed: list[str]) -> list[Check]:
+    here = [agent for agent, program in PROGRAMS.items() if program in answers and answers[program].ok]
+    others = [agent for agent, program in PROGRAMS.items() if agent not in needed and program in answers]
+    return [
+        *(_needed(agent, answers.get(PROGRAMS[agent]), here) for agent in needed),
+        *(Check(f"agent {agent}", State.NOTE, said(answers[PROGRAMS[agent]])) for agent in others),
+    ]
+
+
+def _needed(agent: str, answer: Answer | None, here: list[str]) -> Check:
+    name = f"agent {agent}"
+    if answer is None:
+        fix = PACKAGES[agent].install
+        if here:
+            fix += f'\nor use the one that is here: agent = "{here[0]}" in {CONFIG_NAME}'
+        return Check(name, State.FAIL, f"{PROGRAMS[agent]} not found on PATH", fix)
+    if not answer.ok:
+        found = f"{find_program(PROGRAMS[agent])}: {said(answer)}"
+        return Check(name, State.FAIL, found, f"{PROGRAMS[agent]} --version")
+    return Check(name, State.OK, said(answer))

@@ -1,0 +1,79 @@
+"""BMAD itself, and the skills that the pipeline's steps call."""
+
+import shlex
+from typing import NamedTuple
+
+from ...agents.packages import PACKAGES
+from ...project.bmad import Era
+from ...project.open import Project
+from ...project.skills import Skill
+from ...project.traces import CONFIG_NAME
+from ...views.doctor import Check, State
+from ...workflows.pipelines import PIPELINES
+from ..facts import find_skill, shown_path
+
+# Since 6.12 they come with --shims only.
+_SHIMS = ("create-story", "dev-story", "validate")
+
+
+class Called(NamedTuple):
+    """A skill some step calls through an agent."""
+
+    agent: str
+    name: str
+    skill: Skill | None
+
+
+def check_bmad(project: Project) -> Check:
+    bmad = project.bmad
+    if bmad.era is Era.NONE:
+        return Check("BMAD", State.FAIL, f"not installed in {project.root.path}", _install(project))
+    folder = shown_path(project, bmad.folder) if bmad.folder else "in the home folder"
+    found = f"{bmad.version or 'version unknown'}, {bmad.era.value} era, {folder}"
+    if bmad.era is Era.V4:
+        return Check("BMAD", State.FAIL, f"{found}: it has no board to work from", _install(project))
+    return Check("BMAD", State.OK, found)
+
+
+def _install(project: Project) -> str:
+    tool = PACKAGES[project.config.agent].tool
+    folder = shlex.quote(project.root.path)
+    return f"npx bmad-method install --directory {folder} --modules bmm --tools {tool} --user-name YOU --yes"
+
+
+def skills_called(project: Project, pipeline: str) -> list[Called]:
+    config = project.config
+    pairs = dict.fromkeys(
+        (config.roles[step.role].agent or config.agent, step.skill) for step in PIPELINES[pipeline] if step.skill
+    )
+    return [Called(agent, name, find_skill(project, agent, name)) for agent, name in pairs]
+
+
+def check_skills(project: Project, pipeline: str, called: list[Called]) -> list[Check]:
+    if project.bmad.era in (Era.NONE, Era.V4):
+        return []  # one line about BMAD says it
+    return [_skill(project, pipeline, item) for item in called]
+
+
+def _skill(project: Project, pipeline: str, called: Called) -> Check:
+    name = f"skill {called.name}"
+    skill = called.skill
+    if skill is None:
+        found = f"not installed for {called.agent}, and the {pipeline} workflow calls it"
+        return Check(name, State.FAIL, found, _get(project, called))
+    if not skill.usable:
+        found = f"{shown_path(project, skill.path)} only forwards to another skill, or cannot be read"
+        return Check(name, State.FAIL, found, _get(project, called))
+    return Check(name, State.OK, f"{called.agent}: {skill.invocation}")
+
+
+def _get(project: Project, called: Called) -> str:
+    """An update with --tools takes away the tools it does not name, so other agents are added by the menu."""
+    install = f"npx bmad-method install --directory {shlex.quote(project.root.path)}"
+    agent_has_some = any(find_skill(project, called.agent, name) for name in ("code-review", "build-auto", "help"))
+    if not agent_has_some:
+        return f"{install}, and add {PACKAGES[called.agent].tool} to its tools"
+    if called.name not in _SHIMS:
+        return f"{install} --yes"
+    fix = f"{install} --shims --yes"
+    return f'{fix}\nor: workflow = "build" in {CONFIG_NAME}' if project.bmad.has_build else fix

@@ -1,0 +1,145 @@
+"""Board, story files and specs are compared; repairs go forwards only."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.board.overview import overview
+from bmad_autopilot.board.reconcile import Drift, find_drift, locate
+from bmad_autopilot.board.repair import plan_repairs, repair_story_file
+from bmad_autopilot.board.sprint import Board, read_board
+from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.core.statuses import Kind
+from tests.support import story_text
+
+
+def write_board(folder: Path, rows: str, head: str = "") -> Board:
+    folder.mkdir(exist_ok=True)
+    path = folder / "sprint-status.yaml"
+    lines = "".join(f"  {line.strip()}\n" for line in rows.strip().splitlines())
+    path.write_text(f"{head}development_status:\n{lines}")
+    return read_board(str(path))
+
+
+def drift_of(board: Board, root: Path) -> list[Drift]:
+    return find_drift(board.of_kind(Kind.STORY), locate(board, str(root), [os.path.dirname(board.path)]))
+
+
+def test_agreement_is_silent(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: done\n1-2-b: drafted\n1-3-c: backlog")
+    (tmp_path / "1-1-a.md").write_text(story_text("1-1-a", "Done"))
+    (tmp_path / "1-2-b.md").write_text(story_text("1-2-b", "ready-for-dev"))
+    assert drift_of(board, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("on_board", "in_file", "code", "further"),
+    [
+        ("done", "review", "file-behind", "done"),
+        ("review", "done", "board-behind", "done"),
+        ("ready-for-dev", "in-progress", "board-behind", "in-progress"),
+        ("backlog", "ready-for-dev", "board-behind", "ready-for-dev"),
+    ],
+)
+def test_the_further_status_stands(tmp_path: Path, on_board: str, in_file: str, code: str, further: str) -> None:
+    board = write_board(tmp_path, f"1-1-a: {on_board}")
+    (tmp_path / "1-1-a.md").write_text(story_text("1-1-a", in_file))
+    (item,) = drift_of(board, tmp_path)
+    assert (item.code, item.further, item.place.line) == (code, further, 3)
+
+
+def test_parked_and_unknown_statuses_are_nobodys_drift(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: blocked\n1-2-b: deployed\n1-3-c: review")
+    for key, status in (("1-1-a", "done"), ("1-2-b", "done"), ("1-3-c", "who knows")):
+        (tmp_path / f"{key}.md").write_text(story_text(key, status))
+    assert drift_of(board, tmp_path) == []
+
+
+def test_a_story_under_way_without_a_file_is_said(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: ready-for-dev\n1-2-b: backlog\n1-3-c: done")
+    assert [(item.code, item.row.key) for item in drift_of(board, tmp_path)] == [("no-story-file", "1-1-a")]
+
+
+def test_a_file_under_another_slug_is_found_by_number(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-sign-in: done")
+    (tmp_path / "1-1-einloggen.md").write_text(story_text("1-1-einloggen", "review"))
+    assert [item.code for item in drift_of(board, tmp_path)] == ["file-behind"]
+
+
+def test_a_done_spec_means_review_at_least(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: review\n1-2-b: in-progress\n1-3-c: in-progress\n1-4-d: done")
+    for key, status in (("1-1-a", "done"), ("1-2-b", "done"), ("1-3-c", "blocked"), ("1-4-d", "blocked")):
+        (tmp_path / f"spec-{key}.md").write_text(f"---\ntitle: x\nstatus: {status}\n---\n\nText\n")
+    found = {item.row.key: (item.code, item.further) for item in drift_of(board, tmp_path)}
+    assert found == {"1-2-b": ("board-behind", "review"), "1-3-c": ("spec-blocked", None)}
+
+
+def test_an_unreadable_story_file_is_said_not_raised(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: review")
+    (tmp_path / "1-1-a.md").write_bytes(b"# Story\n\nStatus: d\xffne\n")
+    (item,) = drift_of(board, tmp_path)
+    assert item.code == "unreadable"
+
+
+def test_story_location_is_followed_inside_the_project_only(tmp_path: Path) -> None:
+    (tmp_path / "stories").mkdir()
+    (tmp_path / "stories" / "1-1-a.md").write_text(story_text("1-1-a", "done"))
+    inside = write_board(tmp_path / "plan", "1-1-a: review", 'story_location: "{project-root}/stories"\n')
+    assert [item.code for item in drift_of(inside, tmp_path)] == ["board-behind"]
+    outside = write_board(tmp_path / "plan", "1-1-a: review", f'story_location: "{tmp_path}/stories"\n')
+    (tmp_path / "other").mkdir()
+    assert [item.code for item in drift_of(outside, tmp_path / "other")] == ["no-story-file"]
+
+
+def repairs_of(board: Board, root: Path) -> list[tuple[str, str, str]]:
+    repairs = plan_repairs(board, overview(board), drift_of(board, root))
+    return [(repair.key, repair.before, repair.after) for repair in repairs]
+
+
+def test_repairs(tmp_path: Path) -> None:
+    board = write_board(
+        tmp_path,
+        """
+        epic-1: backlog
+        1-1-a: done
+        1-2-b: In progress
+        epic-2: contexted
+        2-1-c: review
+        2-2-d: blocked
+        epic-2-retrospective: completed
+        epic-3: done
+        3-1-e: backlog
+        """,
+    )
+    for key, status in (("1-1-a", "review"), ("1-2-b", "in-progress"), ("2-1-c", "done"), ("2-2-d", "done")):
+        (tmp_path / f"{key}.md").write_text(story_text(key, status))
+    assert repairs_of(board, tmp_path) == [
+        ("epic-1", "backlog", "in-progress"),
+        ("1-2-b", "In progress", "in-progress"),
+        ("epic-2", "contexted", "done"),
+        ("2-1-c", "review", "done"),
+        ("epic-2-retrospective", "completed", "done"),
+        ("1-1-a", "review", "done"),  # in its story file
+    ]
+
+
+def test_a_clean_board_needs_no_repair(tmp_path: Path) -> None:
+    board = write_board(
+        tmp_path, "epic-1: in-progress\n1-1-a: done\n1-2-b: backlog\nepic-1-retrospective: optional"
+    )
+    (tmp_path / "1-1-a.md").write_text(story_text("1-1-a", "done"))
+    assert repairs_of(board, tmp_path) == []
+
+
+def test_a_story_file_is_changed_in_its_status_alone(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: done")
+    path = tmp_path / "1-1-a.md"
+    text = story_text("1-1-a", "**Review**").replace("\n", "\r\n")
+    path.write_bytes(text.encode())
+    (item,) = drift_of(board, tmp_path)
+    assert item.file is not None
+    repair_story_file(str(path), item.file, "done")
+    assert path.read_bytes().decode() == text.replace("**Review**", "**done**")
+    with pytest.raises(ConflictError, match="changed meanwhile"):
+        repair_story_file(str(path), item.file, "done")

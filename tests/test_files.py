@@ -1,0 +1,117 @@
+"""The door to the file system: what cannot be read is said, what is written is whole."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot import files
+from bmad_autopilot.core.errors import FileError
+
+
+def refused(path: Path) -> FileError:
+    with pytest.raises(FileError) as caught:
+        files.read_text(str(path))
+    return caught.value
+
+
+def test_a_directory_in_place_of_a_file(tmp_path: Path) -> None:
+    assert refused(tmp_path).found == "a directory"
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert refused(tmp_path / "x").message == "no such file"
+
+
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert refused(tmp_path / "fifo").found == "not a regular file"
+
+
+def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(path: str, flags: int) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files.os, "open", forbidden)
+    assert refused(tmp_path / "x").message == "cannot be read: Permission denied"
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "big"
+    with path.open("wb") as handle:
+        handle.truncate(50_000_000)
+    error = refused(path)
+    assert (error.found, error.expected) == ("50.0 MB", "at most 17 MB")
+
+
+@pytest.mark.parametrize(
+    ("raw", "line", "column", "says"),
+    [
+        (b"a: b\nc\0d\n", 2, 2, "NUL"),
+        (b"a: b\n\nxy\xff\n", 3, 3, "UTF-8"),
+        ("a: é\n".encode("latin-1"), 1, 4, "UTF-8"),
+        ("a: b".encode("utf-16"), 1, 1, "UTF-8"),
+    ],
+)
+def test_what_is_not_utf8_text_is_shown_where(
+    tmp_path: Path, raw: bytes, line: int, column: int, says: str
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(raw)
+    error = refused(path)
+    assert says in error.message
+    assert error.place == (str(path), line, column)
+
+
+def test_the_byte_order_mark_is_taken_off_and_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\xef\xbb\xbfa")
+    text = files.read_text(str(path))
+    assert (text.text, text.bom, text.raw) == ("a", True, b"\xef\xbb\xbfa")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(FileError, match="No space left"):
+        files.write_atomic(str(path), b"new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_write_into_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be written"):
+        files.write_atomic(str(tmp_path / "none" / "x"), b"new")
+
+
+def test_what_we_write_is_known_to_be_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader need not wait for a file that was renamed into place, however young it is."""
+    path = tmp_path / "x"
+    files.write_atomic(str(path), b"new")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("waited"))
+    assert files.read_settled(str(path)).raw == b"new"
+
+
+def test_exchange_swaps_two_files(tmp_path: Path) -> None:
+    one, two = tmp_path / "1", tmp_path / "2"
+    one.write_text("one")
+    two.write_text("two")
+    if not files.exchange(str(one), str(two)):
+        pytest.skip("this file system cannot exchange files")
+    assert (one.read_text(), two.read_text()) == ("two", "one")
+    assert not files.exchange(str(one), str(tmp_path / "none"))
+
+
+def test_a_lock_excludes_and_is_free_again(tmp_path: Path) -> None:
+    lock = str(tmp_path / "lock")
+    with files.locked(lock):
+        pass
+    with files.locked(lock, seconds=0.1):
+        pass
