@@ -37,6 +37,8 @@ class Bar(NamedTuple):
 
 def main() -> int:
     options = _options()
+    if (load := os.getloadavg()[0]) > (cores := os.cpu_count() or 1):
+        print(f"note: this machine is busy (load {load:.1f} on {cores} cores); measure again when it is quiet")
     FOLDER.mkdir(exist_ok=True)
     installed = _install()
     projects = {size: _project(size) for size in SIZES}

@@ -1,6 +1,8 @@
 """Build real things for tests: a BMAD project of any era, with git, on disk."""
 
+import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,6 +196,26 @@ def story_text(key: str, status: str) -> str:
 def git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def run_bmad(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Ran:
+    """The command line as a user starts it, in a process of its own."""
+    source = Path(__file__).resolve().parent.parent / "src"
+    done = subprocess.run(
+        [sys.executable, "-m", "bmad_autopilot", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(source), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def _install_bmad(project: SampleProject) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bmad_autopilot.board.status_line import find_any_status
 from bmad_autopilot.board.stories import read_story
 from bmad_autopilot.board.story_status import HEAD_BYTES, find_status, read_story_status
 from bmad_autopilot.core.errors import FileError
@@ -158,6 +159,29 @@ def test_the_short_reading_agrees_with_the_whole_one(tmp_path_factory, lines, en
         assert (
             text.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[status.line - 1].find(status.raw) >= 0
         )
+
+
+USUAL = "# Story 1.2: T\n\nStatus: done"
+PLAIN_LINES = st.sampled_from(
+    [
+        *(USUAL, USUAL, USUAL, "---\na: b\n---", "---\nstatus: review\n---", "---\na: b\n...", "---\na: b\n--- "),
+        *(
+            "# Story Status: done\n\nStatus: review",
+            "# Story 1 | Status: review\n\nStatus: done",
+            "",
+            "",
+            "---",
+            "...",
+        ),
+        *("Status: backlog", "\r", "```", "<!--", "## Status", "# Story 1.2: T\n\nStatus: done (x)"),
+    ]
+)
+
+
+@given(st.lists(PLAIN_LINES, max_size=6), st.sampled_from(["\n", "\r\n"]))
+def test_the_quick_look_at_the_usual_form_finds_what_the_close_look_finds(lines, end):
+    text = "\n".join(lines).replace("\n", end)
+    assert find_status(text) == find_any_status(text)
 
 
 @given(st.lists(LINES, max_size=25), st.sampled_from(STORY_LIFE), st.sampled_from(["\n", "\r\n"]))

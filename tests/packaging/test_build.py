@@ -27,7 +27,7 @@ def test_wheel_holds_the_whole_package_and_nothing_else(built: Built) -> None:
     names = set(zipfile.ZipFile(built.wheel).namelist())
     info = f"bmad_autopilot-{__version__}.dist-info"
     assert {name for name in names if not name.startswith(info)} == source_files()
-    assert "bmad_autopilot/py.typed" in names
+    assert {"bmad_autopilot/py.typed", "bmad_autopilot/schemas/status.schema.json"} <= names
     assert f"{info}/licenses/LICENSE" in names
 
 

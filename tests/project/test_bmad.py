@@ -36,7 +36,7 @@ def test_no_bmad_at_all(tmp_path: Path) -> None:
     assert (bmad.era, bmad.version, bmad.folder, bmad.modules) == (Era.NONE, None, None, ())
 
 
-@pytest.mark.parametrize("folder", ["_bmad", ".bmad", "bmad", "_kdbp", ".custom"])
+@pytest.mark.parametrize("folder", ["_bmad", ".bmad", "bmad", "_kdbp", "method"])
 def test_the_folder_is_known_by_what_it_holds(tmp_path: Path, folder: str) -> None:
     lay(tmp_path, f"{folder}/bmm/config.yaml", "bmad-docs/notes.md", "_other/core/readme.md")
     assert opened(tmp_path).bmad.folder == str(tmp_path / folder)
@@ -50,7 +50,7 @@ def test_a_renamed_folder_with_core_settings_needs_a_manifest(tmp_path: Path) ->
 
 
 def test_an_ordinary_folder_called_bmad_is_not_taken(tmp_path: Path) -> None:
-    lay(tmp_path, "bmad/main.py", "_bmad/_memory/notes.md")
+    lay(tmp_path, "bmad/main.py", "bmad/config.toml", "_bmad/_memory/notes.md")
     assert opened(tmp_path).bmad.folder is None
 
 

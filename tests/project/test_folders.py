@@ -102,6 +102,13 @@ def test_an_absolute_path_into_this_project_is_used(tmp_path: Path) -> None:
     assert board_of(opened(tmp_path)) == ("work/sprint-status.yaml", Found.CONFIGURED)
 
 
+def test_an_absolute_path_by_another_name_of_this_project_is_used(tmp_path: Path) -> None:
+    base = lay(tmp_path / "real", "work/sprint-status.yaml")
+    (tmp_path / "alias").symlink_to(base)
+    write(base, "_bmad/bmm/config.yaml", settings(implementation_artifacts=f"{tmp_path}/alias/work"))
+    assert board_of(opened(base)) == ("work/sprint-status.yaml", Found.CONFIGURED)
+
+
 @pytest.mark.parametrize(
     ("written", "code"),
     [

@@ -174,8 +174,8 @@ def test_merging_changes_no_layer(base: dict[str, Any], over: dict[str, Any]) ->
 
 
 def test_rows_are_matched_by_code_before_id() -> None:
-    base = {"r": [{"code": "a", "id": "1"}, {"code": "b", "id": "2"}]}
-    over = {"r": [{"code": "b", "id": "1", "x": 1}]}
+    base: dict[str, Any] = {"r": [{"code": "a", "id": "1"}, {"code": "b", "id": "2"}]}
+    over: dict[str, Any] = {"r": [{"code": "b", "id": "1", "x": 1}]}
     assert merge_layers([base, over]) == {"r": [{"code": "a", "id": "1"}, {"code": "b", "id": "1", "x": 1}]}
 
 

@@ -66,6 +66,14 @@ def test_a_worktree_of_a_bare_repository_owns_itself(tmp_path: Path, name: str) 
     assert find_root(str(lane)) == at(lane, bare)
 
 
+def test_a_bare_setting_with_a_comment_is_seen(tmp_path: Path) -> None:
+    bare = tmp_path / "home" / ".git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository(tmp_path / "source")), str(bare))
+    (bare / "config").write_text("[CORE]\n\trepositoryformatversion = 0\n\tBare = true ; no work tree\n")
+    git(bare, "worktree", "add", "--quiet", str(tmp_path / "lane"))
+    assert find_root(str(tmp_path / "lane")).path == str(tmp_path / "lane")
+
+
 def test_a_bare_setting_kept_per_worktree_is_seen(tmp_path: Path) -> None:
     source = repository(tmp_path / "source")
     bare = tmp_path / "home" / ".git"

@@ -81,8 +81,8 @@ def _flow(stories: list[Row], epics: list[EpicView]) -> list[Risk]:
     risks = []
     if counts[REVIEW]:
         first = next(row for row in stories if row.status.meaning == REVIEW)
-        rest = f" and {counts[REVIEW] - 1} more" if counts[REVIEW] > 1 else ""
-        risks.append(Risk("in-review", f"{first.key}{rest} waits for code-review"))
+        waits = f" and {counts[REVIEW] - 1} more wait" if counts[REVIEW] > 1 else " waits"
+        risks.append(Risk("in-review", f"{first.key}{waits} for code-review"))
     if counts[IN_PROGRESS] and not counts[READY]:
         risks.append(Risk("nothing-ready", "a story is in progress and none is ready: stay with it"))
     started = any(epic.row and epic.row.meaning != BACKLOG for epic in epics)

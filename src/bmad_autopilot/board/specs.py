@@ -10,7 +10,8 @@ from ..core.statuses import BACKLOG
 from ..files import Text
 from . import markdown
 from .front_matter import list_field, read_front_matter, text_field
-from .story_status import StoryStatus, status_in_front_matter
+from .status_line import status_in_front_matter
+from .story_status import StoryStatus
 
 _NUMBERED = re.compile(r"spec-(\d{1,6}[a-z]?)-(\d{1,6}[a-z]?)(?=[-.])", re.IGNORECASE)
 _RESULT_NAME = re.compile(r"bmad-(?:build|dev)-auto-result-.*\.md")

@@ -13,7 +13,8 @@ from .front_matter import read_front_matter, text_field
 from .headings import read_heading
 from .markdown import Section
 from .review_findings import Finding, Outcome, is_review_list, read_finding, read_outcome
-from .story_status import StoryStatus, find_status, read_story_status, status_in_front_matter
+from .status_line import status_in_front_matter
+from .story_status import StoryStatus, find_status, read_story_status
 
 __all__ = ["StoryFile", "StoryStatus", "Task", "read_story", "read_story_status"]
 

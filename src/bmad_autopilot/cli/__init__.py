@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import NoReturn
 
 import click
+from click.utils import PacifyFlushWrapper
 
 from .. import __version__
 from ..core.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
@@ -64,6 +65,7 @@ class Verbs(click.Group):
 def bmad(ctx: click.Context, project: str, color: str) -> None:
     """From a BMAD backlog to merged pull requests, without losing its place."""
     ctx.obj = (project, color)
+    ctx.color = True  # whether colour is wanted is decided in one place, views.terminal; click is not to strip it
 
 
 def main() -> NoReturn:
@@ -80,6 +82,9 @@ def main() -> NoReturn:
         code = EXIT_USAGE
     except AutopilotError as error:
         code = _say(f"error: {_shorten(str(error))}", error.exit_code)
+    except SystemExit as error:
+        # click's own answer to a reader who has gone; its completion also leaves this way.
+        code = 0 if isinstance(sys.stdout, PacifyFlushWrapper) else error.code
     except BrokenPipeError:
         # The reader has gone (`bmad status | head`). Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -87,7 +87,7 @@ def _renamed(base: str) -> list[str]:
         for count, entry in enumerate(entries):
             if count >= MAX_TOP_ENTRIES:
                 break
-            if entry.name[0] in "_.bB" and entry.is_dir() and _looks_renamed(entry.path):
+            if entry.is_dir() and _looks_renamed(entry.path):
                 names.append(entry.path)
     return sorted(names)
 

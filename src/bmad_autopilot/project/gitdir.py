@@ -112,5 +112,5 @@ def _core_section(common_dir: str) -> dict[str, str]:
                 inside = line.lower().startswith("[core]")
             elif inside and line and line[0] not in "#;":
                 key, _, value = line.partition("=")
-                values[key.strip().lower()] = value.strip().strip('"')
+                values[key.strip().lower()] = value.partition(" #")[0].partition(" ;")[0].strip().strip('"')
     return values

@@ -38,13 +38,18 @@ def _place(text: str, base: str, aliases: tuple[str, ...]) -> Resolved:
     if text[1:3] in (":\\", ":/") or text.startswith(("~", "\\\\")):
         return Resolved(None, "foreign-path", "is an absolute path of another machine")
     if text.startswith("/"):
-        for root in (base, *aliases):
-            if text == root or text.startswith(root.rstrip("/") + "/"):
-                text = os.path.relpath(text, root)
-                break
-        else:
+        inner = _inside(text, (base, *aliases)) or _inside(os.path.realpath(text), (base, *aliases))
+        if inner is None:
             return Resolved(None, "foreign-path", "is an absolute path outside this project")
+        text = inner
     part = os.path.normpath(text.replace("\\", "/"))
     if part == ".." or part.startswith("../"):
         return Resolved(None, "outside-project", "leaves the project")
     return Resolved(base if part == "." else os.path.join(base, part))
+
+
+def _inside(path: str, roots: tuple[str, ...]) -> str | None:
+    for root in roots:
+        if path == root or path.startswith(f"{root.rstrip('/')}/"):
+            return os.path.relpath(path, root)
+    return None

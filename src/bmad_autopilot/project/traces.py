@@ -13,7 +13,6 @@ OUTPUT_FOLDER = "_bmad-output"
 INSTALLED = (
     "bmm/config.yaml",
     "core/config.yaml",
-    "config.toml",
     "_config/manifest.yaml",
     "_cfg/manifest.yaml",
 )
@@ -36,4 +35,6 @@ def has_traces(folder: str) -> bool:
 
 
 def is_bmad_folder(folder: str) -> bool:
-    return any(os.path.isfile(f"{folder}/{name}") for name in INSTALLED)
+    # TOML came when the folder was already called _bmad; elsewhere a config.toml means nothing.
+    names = (*INSTALLED, "config.toml", "custom/config.toml") if folder.endswith("/_bmad") else INSTALLED
+    return any(os.path.isfile(f"{folder}/{name}") for name in names)

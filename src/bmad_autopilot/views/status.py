@@ -18,7 +18,7 @@ COLORS = {
     UNKNOWN: "red",
 }
 MOST_EPICS = 12
-MOST_STORIES = 8  # of one epic, on the one screen
+MOST_LINES = 24  # of epics and their stories, on the one screen
 BAR = 20
 
 
@@ -44,9 +44,9 @@ class StatusView(NamedTuple):
 
 def render(view: StatusView, out: Terminal) -> Iterator[str]:
     yield from _header(view, out)
-    yield ""
-    yield from _epics(view, out)
     if view.epics:
+        yield ""
+        yield from _epics(view, out)
         yield ""
         yield from _counts(view, out)
     if view.risks:
@@ -73,6 +73,8 @@ def _header(view: StatusView, out: Terminal) -> Iterator[str]:
 def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
     shown = view.epics if view.show_all or view.one_epic else _choose(view.epics)
     label = min(max((display_width(epic.key) for epic in shown), default=6), 24)
+    busy = sum(bool(_active(epic)) for epic in shown)
+    most = None if view.show_all or view.one_epic else max(1, (MOST_LINES - len(shown)) // max(1, busy))
     skipped: list[EpicView] = []
     left_out = {id(epic) for epic in view.epics} - {id(epic) for epic in shown}
     for epic in view.epics:
@@ -82,7 +84,7 @@ def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
         yield from _skipped(skipped, out)
         skipped = []
         yield _epic_line(view, epic, label, out)
-        yield from _stories(view, epic, out)
+        yield from _stories(view, epic, most, out)
     yield from _skipped(skipped, out)
 
 
@@ -122,18 +124,21 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
     return line + (f"  {cut(clean(title), left)}" if title and left > 8 else "")
 
 
-def _stories(view: StatusView, epic: EpicView, out: Terminal) -> Iterator[str]:
-    rows = epic.stories
-    if not (view.show_all or view.one_epic):
-        if epic.is_closed:
-            return
-        rows = [row for row in rows if row.meaning not in (DONE, BACKLOG)]
-    most = len(rows) if view.show_all or view.one_epic else MOST_STORIES
-    widest = max((display_width(row.key) for row in rows[:most]), default=0)
-    for row in rows[:most]:
+def _active(epic: EpicView) -> list[Row]:
+    """What the one screen shows of an epic: stories that are neither over nor still to come."""
+    return [row for row in epic.stories if row.meaning not in (DONE, BACKLOG)] if not epic.is_closed else []
+
+
+def _stories(view: StatusView, epic: EpicView, most: int | None, out: Terminal) -> Iterator[str]:
+    rows = epic.stories if most is None else _active(epic)
+    shown = rows if most is None or len(rows) <= most else rows[: max(1, most - 1)]
+    widest = max((display_width(row.key) for row in shown), default=0)
+    for row in shown:
         yield _story_line(view, row, min(widest, max(12, out.width - 24)), out)
-    if len(rows) > most:
-        yield out.style(f"    … {len(rows) - most} more", "dim")
+    if len(rows) > len(shown):
+        yield out.style(
+            cut(f"    … {len(rows) - len(shown)} more (--epic {epic.number} shows them)", out.width), "dim"
+        )
 
 
 def _story_line(view: StatusView, row: Row, key_room: int, out: Terminal) -> str:

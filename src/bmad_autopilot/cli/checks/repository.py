@@ -31,7 +31,7 @@ MOST_SHOWN = 5
 
 
 def ask_ignored(paths: list[str]) -> Question:
-    return Question(("git", "check-ignore", "-z", "--", *paths), own_environment=True)
+    return Question(("git", "-c", "core.quotePath=false", "check-ignore", "--", *paths), own_environment=True)
 
 
 def check_repository(root: Root, answers: dict[str, Answer]) -> list[Check]:
@@ -103,6 +103,6 @@ def check_ignored(answer: Answer | None) -> list[Check]:
     """BMAD's own files that git ignores are missing in each new worktree."""
     if answer is None or not answer.ok:
         return []
-    names = dict.fromkeys(path.partition("/")[0] for path in answer.out.split("\0") if path)
+    names = dict.fromkeys(path.partition("/")[0] for path in answer.out.splitlines() if path)
     found = f"git ignores BMAD's files in {', '.join(names)}: a new worktree has none of it and must be seeded"
     return [Check("worktrees", State.NOTE, found, "commit them, or copy them into each worktree")]

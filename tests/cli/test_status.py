@@ -1,0 +1,202 @@
+"""`bmad status`: one screen, the next action and its command, every risk, nothing wrapped or cut without a mark."""
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bmad_autopilot.views.terminal import display_width
+from tests.cli.projects import empty, finished, large, mixed
+from tests.support import ProjectMaker, SampleProject
+from tests.terminals import assert_golden, in_terminal, piped, plain
+
+Make = Callable[[ProjectMaker], SampleProject]
+MAKERS: dict[str, Make] = {"mixed": mixed, "finished": finished, "empty": empty, "large": large}
+
+
+def assert_fits(text: str, columns: int) -> None:
+    for line in plain(text).splitlines():
+        assert display_width(line) <= columns, line
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("name", MAKERS)
+def test_transcripts(project: ProjectMaker, name: str, columns: int) -> None:
+    sample = MAKERS[name](project)
+    shown = in_terminal("status", cwd=sample.root, columns=columns)
+    assert "\x1b[" in shown
+    assert_fits(shown, columns)
+    assert len(shown.splitlines()) <= 40
+    assert_golden(f"status-{name}-{columns}", plain(shown))
+    assert in_terminal("status", cwd=sample.root, columns=columns, NO_COLOR="1") == plain(shown)
+
+
+def test_the_coloured_transcript(project: ProjectMaker) -> None:
+    assert_golden("status-mixed-colour", in_terminal("status", cwd=mixed(project).root, columns=80))
+
+
+@pytest.mark.parametrize("columns", [20, 40, 61, 79, 120])
+@pytest.mark.parametrize("options", [[], ["--all"], ["--epic", "2"]])
+def test_any_width(project: ProjectMaker, columns: int, options: list[str]) -> None:
+    assert_fits(in_terminal("status", *options, cwd=mixed(project).root, columns=columns), max(columns, 40))
+
+
+def test_the_mixed_transcript_says_all_that_matters(project: ProjectMaker) -> None:
+    shown = " ".join(piped("status", cwd=mixed(project).root, COLUMNS="200").stdout.split())
+    for part in (
+        "next dev 2-3-sharing",
+        "claude '/bmad-dev-story 2-3'",
+        "11 stories · 3 done · 1 review · 1 in-progress · 1 ready-for-dev · 3 backlog · 1 parked · 1 unknown",
+        "2-2-search waits for code-review",
+        "status nobody knows (deployed)",
+        "1 unrecognised key: loose-notes",
+        "1 story without an epic row: 4-1-orphan",
+        "epic-3 is done, but 1 story of it is not",
+        "epic-5 is in-progress but has no stories",
+        "days ago",
+        "2-2-search is review on the board, done in its story file (bmad board repair)",
+        "1 action item from retrospectives still open",
+        "blocked waits for the certificate",
+    ):
+        assert part in shown, part
+
+
+def test_piped_output_is_plain(project: ProjectMaker) -> None:
+    done = piped("status", cwd=mixed(project).root)
+    assert "\x1b" not in done.stdout
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "\x1b[" in piped("--color", "always", "status", cwd=mixed(project).root).stdout
+    assert "\x1b[" in piped("status", cwd=mixed(project).root, FORCE_COLOR="1").stdout
+
+
+def test_a_terminal_without_unicode(project: ProjectMaker) -> None:
+    done = piped("status", cwd=finished(project).root, PYTHONIOENCODING="ascii:replace", LC_ALL="C")
+    assert done.returncode == 0
+    assert "####" in done.stdout
+
+
+def test_one_epic_with_its_title(project: ProjectMaker) -> None:
+    shown = piped("status", "--epic", "2", cwd=mixed(project).root).stdout
+    assert "Finding things" in shown  # from the epics file
+    assert "2-10-archive" in shown
+    assert "1-1-set-up" not in shown
+
+
+@pytest.mark.parametrize("wanted", ["9", "epic-9", "zebra"])
+def test_an_epic_that_is_not_there(project: ProjectMaker, wanted: str) -> None:
+    done = piped("status", "--epic", wanted, cwd=mixed(project).root)
+    assert done.returncode == 2
+    assert f"no epic {wanted} on the board" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["mixed", "finished", "empty"])
+def test_json_keeps_its_schema(project: ProjectMaker, name: str) -> None:
+    done = piped("status", "--json", cwd=MAKERS[name](project).root)
+    document = json.loads(done.stdout)
+    schema = json.loads(files("bmad_autopilot").joinpath("schemas/status.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    if name == "mixed":
+        assert document["next"]["invocation"].startswith("/bmad-dev-story 2-3-sharing")
+        assert document["next"]["command"] == "bmad run-story 2-3"
+        assert [item["code"] for item in document["drift"]] == ["board-behind"]
+        assert document["unrecognised"] == ["loose-notes"]
+    else:
+        assert document["next"] is None
+
+
+def test_the_reader_who_goes_away_is_no_error(project: ProjectMaker) -> None:
+    import subprocess
+
+    from tests.terminals import COMMAND
+
+    sample = large(project)
+    child = subprocess.Popen(
+        [*COMMAND, "status", "--all"], cwd=sample.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.stderr is not None
+    assert child.stderr.read() == ""
+    assert child.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"development_status:\n  1-1-a: b: c\n", "sprint-status.yaml:2:11: is not valid YAML"),
+        (b"", "sprint-status.yaml:1:1: is not a board"),
+        (b"development_status:\n  1-1-a: d\0ne\n", "sprint-status.yaml:2:11: holds a NUL byte"),
+        (b"development_status:\n  1-1-\xff: done\n", "sprint-status.yaml:2:7: is not UTF-8"),
+        (b"development_status:\n  ../../x: done\n", "sprint-status.yaml:2:3: has a key that cannot name"),
+        (b"a: &a x\ndevelopment_status:\n  1-1-a: *a\n", "sprint-status.yaml:3:10: uses a YAML alias"),
+    ],
+)
+@pytest.mark.parametrize(
+    "verb", [["status"], ["next", "--dry-run"], ["board", "check"], ["board", "set", "1-1", "done"]]
+)
+def test_a_broken_board_is_said_and_left_alone(
+    project: ProjectMaker, raw: bytes, says: str, verb: list[str]
+) -> None:
+    sample = project(board=raw, stories={})
+    done = piped(*verb, cwd=sample.root)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sample.board.read_bytes() == raw
+
+
+def test_a_board_that_is_a_directory_or_huge(project: ProjectMaker) -> None:
+    sample = project(board=None, stories={})
+    sample.board.mkdir(parents=True)
+    assert "found:    a directory" in piped("status", cwd=sample.root).stderr
+    sample.board.rmdir()
+    with sample.board.open("wb") as handle:
+        handle.truncate(50_000_000)
+    done = piped("status", cwd=sample.root)
+    assert (done.returncode, "too large" in done.stderr) == (4, True)
+
+
+def test_no_board_and_two_boards(project: ProjectMaker) -> None:
+    none = project("none", board=None, stories={})
+    done = piped("status", cwd=none.root)
+    assert (done.returncode, "sprint-planning" in done.stderr) == (4, True)
+    two = project("two", board=None, stories={})
+    for folder in ("team-a", "team-b"):
+        two.write(f"{folder}/sprint-status.yaml", "development_status:\n  1-1-a: done\n")
+    done = piped("status", cwd=two.root)
+    assert done.returncode == 4
+    assert 'board = "team-a/sprint-status.yaml"' in done.stderr
+    two.write("bmad-autopilot.toml", 'board = "team-b/sprint-status.yaml"\n')
+    assert piped("status", cwd=two.root).returncode == 0
+
+
+def test_text_from_the_board_cannot_drive_the_terminal(project: ProjectMaker) -> None:
+    board = 'development_status:\n  1-1-a: "\\e[31mred\\e]0;title\\a"\n  1-2-b: blocked  # \x9b2J and \u202eback\n'
+    sample = project(board=board, stories={})
+    done = piped("status", "--all", cwd=sample.root)
+    shown = done.stdout + done.stderr
+    assert not set("\x1b\x07\x9b\u202e") & set(shown)
+
+
+def test_outside_any_project(tmp_path: Path) -> None:
+    done = piped("status", cwd=tmp_path)
+    assert (done.returncode, "no board" in done.stderr) == (4, True)
+    done = piped("-C", "nowhere", "status", cwd=tmp_path)
+    assert (done.returncode, "no such folder" in done.stderr) == (4, True)
+
+
+def test_a_linked_worktree_shows_its_own_board_and_names_its_owner(project: ProjectMaker, tmp_path: Path) -> None:
+    sample = mixed(project)
+    sample.commit()
+    lane = tmp_path / "lane"
+    sample.git("worktree", "add", "--quiet", str(lane))
+    board = lane / sample.era.implementation / "sprint-status.yaml"
+    board.write_text(board.read_text().replace("2-2-search: review", "2-2-search: done"))
+    document = json.loads(piped("status", "--json", cwd=lane / "_bmad").stdout)
+    assert document["project"]["root"] == str(sample.root)
+    assert document["project"]["checkout"] == str(lane)
+    assert document["counts"]["review"] == 0
