@@ -75,6 +75,13 @@ def test_a_story_section_can_be_quoted_by_its_offsets():
     assert TEMPLATE[story.start : story.end].strip() == "As a visitor.\n\n#### Notes\n\nDeeper, so still of 1.1."
 
 
+def test_a_section_ends_at_the_next_story_however_deep():
+    text = "## Story 1.1: A\nfirst\n### Story 1.2: B\nsecond\n# Epic 1: C\n"
+    sections = [text[story.start : story.end] for story in epics(text).stories()]
+
+    assert sections == ["first\n", "second\n"]
+
+
 @pytest.mark.parametrize(
     ("heading", "number", "title"),
     [
@@ -196,6 +203,15 @@ def test_a_deleted_epic_is_kept_apart_from_the_others_and_needs_no_stories():
     assert found.diagnostics == ()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_number_given_again_after_a_deletion_is_the_new_story(order):
+    headings = ["### ~~Story 1.3: Old~~ — ABSORBED INTO Story 1.1\ntext\n", "### Story 1.3: New\n"][::order]
+    found = epics("## Epic 1: A\n" + "".join(headings))
+
+    assert [(story.title, story.deleted) for story in found.stories()] == [("New", False)]
+    assert found.diagnostics == ()
+
+
 def test_an_epic_deleted_in_the_list_but_alive_in_the_body_is_alive():
     found = epics("### ~~Epic 4: Old~~\n\n## Epic 4: New\n\n### Story 4.1: A\n")
 
@@ -291,6 +307,9 @@ def test_a_heading_may_name_epic_and_story():
     found = epics("## Epic 2: A\n### Epic 2 - Story 1: B\n### Epic 2 / Story 2.2: C\n")
 
     assert shape(found) == {"2": ["2.1", "2.2"]}
+    struck = read_heading("~~Epic 2 - Story 1: B~~")
+    assert struck is not None
+    assert (struck.number, struck.outer, struck.deleted) == ("1", "2", True)
 
 
 def test_ids_of_their_own_belong_to_the_epic_above_them():

@@ -192,7 +192,7 @@ def test_outcomes_are_understood(outcome, verdict):
 
 
 def test_an_outcome_outside_a_review_says_nothing():
-    assert story("# Story 1.1: T\n\n## Dev Notes\n\nOutcome: Approve\n").outcome is None
+    assert story("# Story 1.1: T\n\n## Dev Notes\n\nOutcome: Approve\n\n### Outcome\n\nApproved\n").outcome is None
 
 
 @pytest.mark.parametrize(

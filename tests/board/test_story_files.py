@@ -122,6 +122,13 @@ def test_keys_are_cut_as_the_board_cuts_them(tmp_path: Path):
     assert found[mine["13-2-2-c"]] == ["13-2-2-d.md"]
 
 
+def test_the_longer_of_two_numbers_wins(tmp_path: Path):
+    make(tmp_path, "0-5-1-other.md", "0-5-other.md")
+    found = find_story_files([str(tmp_path)], {"0-5-y": "0.5", "0-5-1-x": "0.5.1"})
+
+    assert relative(tmp_path, found.stories) == {"0.5.1": ["0-5-1-other.md"], "0.5": ["0-5-other.md"]}
+
+
 def test_without_an_epic_0_5_the_same_name_is_story_5_of_epic_0(tmp_path: Path):
     make(tmp_path, "0-5-1-x.md")
 

@@ -178,6 +178,25 @@ PLAIN_LINES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "raw", "line"),
+    [
+        (f"{USUAL}\n", "done", 3),
+        (f"---\na: b\n---\n\n{USUAL}\n", "done", 7),
+        ("# Story 1 | Status: review\n\nStatus: done\n", "review", 1),
+        ("# Story Status: review\n\nStatus: done\n", "review", 1),
+        (f"---\na: b\n...\nStatus: review\n---\n{USUAL}\n", "review", 4),
+        ("# Story 1.2: a\rStatus: review\n\nStatus: done\n", "review", 2),
+    ],
+)
+def test_the_quick_look_is_not_taken_in(text, raw, line):
+    found = find_status(text)
+
+    assert found == find_any_status(text)
+    assert found is not None
+    assert (found.raw, found.line) == (raw, line)
+
+
 @given(st.lists(PLAIN_LINES, max_size=6), st.sampled_from(["\n", "\r\n"]))
 def test_the_quick_look_at_the_usual_form_finds_what_the_close_look_finds(lines, end):
     text = "\n".join(lines).replace("\n", end)

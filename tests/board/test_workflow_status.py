@@ -65,6 +65,14 @@ def test_every_shape_is_read(shape, end):
     assert rows(read(text.replace("\n", end))) == expected
 
 
+def test_a_comment_above_the_section_names_no_phase():
+    found = read(
+        "# Phase 4 is tracked elsewhere\nworkflow_status:\n  prd: optional\n  # Phase 2\n  ux: optional\n"
+    )
+
+    assert [workflow.phase for workflow in found.workflows] == [None, "2"]
+
+
 def test_lines_and_fields_are_kept():
     found = read("project: X\nselected_track: method\nworkflow_status:\n  prd: docs/a.md\n  ux: later\n")
 

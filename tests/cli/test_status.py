@@ -1,6 +1,7 @@
-"""`bmad status`: one screen, the next action and its command, every risk, nothing wrapped or cut without a mark."""
+"""`bmad status`: one screen, the next action and its command, every risk, nothing cut without a mark."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from bmad_autopilot.views.terminal import display_width
 from tests.cli.projects import empty, finished, large, mixed
 from tests.support import ProjectMaker, SampleProject
-from tests.terminals import assert_golden, in_terminal, piped, plain
+from tests.terminals import COMMAND, assert_golden, in_terminal, piped, plain
 
 Make = Callable[[ProjectMaker], SampleProject]
 MAKERS: dict[str, Make] = {"mixed": mixed, "finished": finished, "empty": empty, "large": large}
@@ -108,20 +109,16 @@ def test_json_keeps_its_schema(project: ProjectMaker, name: str) -> None:
 
 
 def test_the_reader_who_goes_away_is_no_error(project: ProjectMaker) -> None:
-    import subprocess
-
-    from tests.terminals import COMMAND
-
     sample = large(project)
-    child = subprocess.Popen(
+    with subprocess.Popen(
         [*COMMAND, "status", "--all"], cwd=sample.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    child.stdout.readline()
-    child.stdout.close()
-    assert child.stderr is not None
-    assert child.stderr.read() == ""
-    assert child.wait(timeout=30) == 0
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == ""
+        assert child.wait(timeout=30) == 0
 
 
 @pytest.mark.parametrize(

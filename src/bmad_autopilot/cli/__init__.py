@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import NoReturn
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from .. import __version__
 from ..core.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
@@ -84,7 +83,7 @@ def main() -> NoReturn:
         code = _say(f"error: {_shorten(str(error))}", error.exit_code)
     except SystemExit as error:
         # click's own answer to a reader who has gone; its completion also leaves this way.
-        code = 0 if isinstance(sys.stdout, PacifyFlushWrapper) else error.code
+        code = 0 if isinstance(error.__context__, BrokenPipeError) else error.code
     except BrokenPipeError:
         # The reader has gone (`bmad status | head`). Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
