@@ -50,8 +50,8 @@ def test_the_config_holds_the_projects_own_commands_and_can_be_read(project: Pro
     sample.write("package-lock.json", "{}")
     run_bmad("init", cwd=sample.root)
     path = sample.root / "bmad-autopilot.toml"
-    assert tomllib.loads(path.read_text())["commands"]["test"] == ["npm test"]
-    assert read_config(str(path)).commands.test == ("npm test",)
+    assert tomllib.loads(path.read_text())["commands"]["test"] == ["npm run test"]
+    assert read_config(str(path)).commands.test == ("npm run test",)
 
 
 def test_a_second_run_says_so_and_changes_nothing(project: ProjectMaker) -> None:

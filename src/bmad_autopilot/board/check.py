@@ -42,7 +42,7 @@ def _check_row(board: Board, row: Row) -> Iterator[Diagnostic]:
         yield _at(board, row, Severity.NOTE, "unrecognised-key", f"{row.key} names neither epic nor story", hint)
     elif row.meaning not in (*LIFE[row.kind], PARKED):
         near = suggest_status(row.status.raw, row.kind)
-        message = f"{row.key}: {row.status.raw or 'no status'} is not a status of a {row.kind.value}"
+        message = f"{row.key}: {row.status.raw or 'no status'} is not a status of {row.kind.with_article}"
         hint = f"{command} {near}" if near else f"{command} STATUS"
         yield _at(board, row, Severity.WARNING, "unknown-status", message, hint)
     elif row.status.is_legacy:

@@ -89,7 +89,7 @@ def check_word(status: str, kind: Kind) -> None:
         return
     near = suggest_status(status, kind)
     raise UsageError(
-        f"{status} is not a status of a {kind.value}",
+        f"{status} is not a status of {kind.with_article}",
         expected=", ".join(LIFE[kind]) + (", or a parked one such as blocked" if kind is Kind.STORY else ""),
         hint=f"did you mean {near}?" if near else None,
     )

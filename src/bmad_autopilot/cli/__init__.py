@@ -25,7 +25,17 @@ VERBS = {
 HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", "")}
 
 
+class _ReaderGone(Exception):
+    """`bmad status | head`: no error, but click would make one of it."""
+
+
 class Verbs(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
@@ -81,11 +91,8 @@ def main() -> NoReturn:
         code = EXIT_USAGE
     except AutopilotError as error:
         code = _say(f"error: {_shorten(str(error))}", error.exit_code)
-    except SystemExit as error:
-        # click's own answer to a reader who has gone; its completion also leaves this way.
-        code = 0 if isinstance(error.__context__, BrokenPipeError) else error.code
-    except BrokenPipeError:
-        # The reader has gone (`bmad status | head`). Python would complain again when it closes stdout.
+    except (_ReaderGone, BrokenPipeError):
+        # Python would complain again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = 0
     except Exception as error:

@@ -45,12 +45,14 @@ def show_plan(
 
 
 def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
-    title = f"{clean(row.key)} is {clean(row.status.raw) or '(empty)'}"
+    rest = f" is {clean(row.status.raw) or '(empty)'}"
     if not plan:
-        left = "nothing to do" if row.meaning == DONE else "left alone"
-        click.echo(cut(f"{title}: {left}", out.width))
+        rest += ": nothing to do" if row.meaning == DONE else ": left alone"
+    else:
+        rest += f"; the {pipeline} pipeline:"
+    click.echo(out.style(cut(clean(row.key), max(12, out.width - len(rest))), "bold") + rest)
+    if not plan:
         return
-    click.echo(cut(f"{title}; the {pipeline} pipeline:", out.width))
     for number, step in enumerate(plan, 1):
         before = f"{step.step.before} before, " if step.step.before else ""
         board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"

@@ -12,6 +12,10 @@ class Kind(Enum):
     RETROSPECTIVE = "retrospective"
     OTHER = "other"
 
+    @property
+    def with_article(self) -> str:
+        return f"an {self.value}" if self.value[0] in "aeiou" else f"a {self.value}"
+
 
 BACKLOG = "backlog"
 READY = "ready-for-dev"

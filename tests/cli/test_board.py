@@ -1,0 +1,104 @@
+"""bmad board check, set and repair, as they are typed."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from tests.cli.projects import MIXED, mixed
+from tests.support import ProjectMaker
+from tests.terminals import assert_golden, piped
+
+BOARD = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+
+
+def validate(name: str, output: str) -> dict[str, object]:
+    document: dict[str, object] = json.loads(output)
+    schema = json.loads(files("bmad_autopilot").joinpath(f"schemas/{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    return document
+
+
+def test_check_names_every_line(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    done = piped("board", "check", cwd=sample.root)
+    assert done.returncode == 0
+    assert_golden("board-check", done.stdout)
+    validate("board-check", piped("board", "check", "--json", cwd=sample.root).stdout)
+
+
+def test_check_fails_on_errors_only(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-1-a: backlog\n"
+    done = piped("board", "check", cwd=project(board=board, stories={}, epics=None).root)
+    assert done.returncode == 1
+    assert f"{BOARD}:3: error: 1-1-a stands here as done and again on line 4 as backlog" in done.stdout
+
+
+def test_set_changes_one_word(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    done = piped("board", "set", "2.2", "done", cwd=sample.root)
+    assert (done.returncode, done.stdout) == (0, f"{BOARD}:14: 2-2-search: review → done\n")
+    assert sample.board.read_text() == MIXED.replace("2-2-search: review", "2-2-search: done")
+    assert sample.git("status", "--porcelain").splitlines()[0].endswith("sprint-status.yaml")
+    done = piped("board", "set", "2-2", "done", cwd=sample.root)
+    assert done.stdout == f"{BOARD}:14: 2-2-search is done already\n"
+
+
+def test_set_epics_and_retrospectives(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    assert piped("board", "set", "epic-2", "done", cwd=sample.root).returncode == 0
+    assert piped("board", "set", "epic-2-retrospective", "done", cwd=sample.root).returncode == 0
+    text = sample.board.read_text()
+    assert "  epic-2: done\n" in text
+    assert "  epic-2-retrospective: done\n" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["2-2", "backlog"], 2, "would be a step back"),
+        (["2-2", "finished"], 2, "did you mean done?"),
+        (["epic-2", "review"], 2, "is not a status of an epic"),
+        (["9-9", "done"], 2, "no story 9-9"),
+        (["2-2", "done", "--expect", "backlog"], 1, "is not backlog any more"),
+        (["../../etc/passwd", "done"], 2, "no story"),
+    ],
+)
+def test_set_refuses(project: ProjectMaker, arguments: list[str], code: int, says: str) -> None:
+    sample = mixed(project)
+    done = piped("board", "set", *arguments, cwd=sample.root)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert sample.board.read_text() == MIXED
+
+
+def test_set_back_when_it_is_meant(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    assert piped("board", "set", "2-2", "backlog", "--force", cwd=sample.root).returncode == 0
+    assert "2-2-search: backlog  # ready since Monday" in sample.board.read_text()
+
+
+def test_repair_shows_then_applies_then_has_nothing_left(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    shown = piped("board", "repair", cwd=sample.root)
+    assert shown.stdout.splitlines() == [
+        f"{BOARD}:10: epic-1-retrospective: completed → done (an older or odd spelling)",
+        f"{BOARD}:14: 2-2-search: review → done (its file says done)",
+        "2 changes to make: bmad board repair --apply",
+    ]
+    assert sample.board.read_text() == MIXED
+    document = validate("board-repair", piped("board", "repair", "--apply", "--json", cwd=sample.root).stdout)
+    assert document["applied"] is True
+    expected = MIXED.replace("2-2-search: review", "2-2-search: done").replace(": completed", ": done")
+    assert sample.board.read_text() == expected
+    assert piped("board", "repair", cwd=sample.root).stdout == "nothing to repair\n"
+
+
+def test_repair_brings_a_story_file_forward(project: ProjectMaker) -> None:
+    sample = project(
+        board="development_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-2-b: backlog\n",
+        stories={"1-1-a": "review"},
+    )
+    assert piped("board", "repair", "--apply", cwd=sample.root).returncode == 0
+    assert "Status: done\n" in sample.story("1-1-a").read_text()

@@ -1,0 +1,110 @@
+"""Dry runs: the plan, each step with the agent call it would make."""
+
+import json
+import shlex
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from tests.cli.projects import finished, mixed
+from tests.support import ProjectMaker
+from tests.terminals import assert_golden, in_terminal, piped, plain
+
+
+def argvs(output: str) -> list[list[str]]:
+    return [step["argv"] for step in json.loads(output)["steps"]]
+
+
+@pytest.mark.parametrize("name", ["next", "run-story 2-3", "run-epic 2"])
+def test_transcripts(project: ProjectMaker, name: str) -> None:
+    shown = in_terminal(*name.split(), "--dry-run", cwd=mixed(project).root, columns=80)
+    assert_golden(f"plan-{name.replace(' ', '-')}", plain(shown))
+
+
+def test_a_story_from_the_backlog_takes_all_steps(project: ProjectMaker) -> None:
+    done = piped("run-story", "2.10", "--dry-run", "--json", cwd=mixed(project).root)
+    assert done.returncode == 0
+    prompts = [argv[2] for argv in argvs(done.stdout)]
+    assert prompts == [
+        "/bmad-create-story 2-10-archive",
+        "/bmad-dev-story 2-10-archive",
+        "/bmad-code-review 2-10-archive",
+    ]
+
+
+def test_the_full_pipeline_has_five_steps_and_roles_choose_their_agents(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    sample.write("bmad-autopilot.toml", 'workflow = "full"\n[roles.qa]\nmodel = "opus"\n')
+    document = json.loads(piped("run-story", "2-10", "--dry-run", "--json", cwd=sample.root).stdout)
+    assert [(step["step"], step["role"]) for step in document["steps"]] == [
+        ("create-story", "sm"),
+        ("validate", "sm"),
+        ("dev", "dev"),
+        ("revision", "revisor"),
+        ("code-review", "qa"),
+    ]
+    assert document["steps"][1]["argv"][2] == "/bmad-create-story validate 2-10-archive"
+    assert document["steps"][4]["argv"][-2:] == ["--model", "opus"]
+
+
+def test_only_build_installed(project: ProjectMaker) -> None:
+    sample = project(era="build")
+    document = json.loads(piped("run-story", "2-1", "--dry-run", "--json", cwd=sample.root).stdout)
+    assert document["pipeline"] == "build"
+    assert [step["argv"][2] for step in document["steps"]] == [
+        "/bmad-build-auto 2-1-search",
+        "/bmad-code-review 2-1-search",
+    ]
+
+
+def test_the_alphas_say_it_with_colons(project: ProjectMaker) -> None:
+    sample = project(era="alpha")
+    (argv,) = argvs(piped("next", "--dry-run", "--json", cwd=sample.root).stdout)
+    assert argv[2] == "/bmad:bmm:workflows:code-review 1-2-sign-in"
+
+
+def test_the_plan_keeps_its_schema(project: ProjectMaker) -> None:
+    schema = json.loads(files("bmad_autopilot").joinpath("schemas/plan.schema.json").read_text())
+    for arguments in (["next"], ["run-epic", "1"], ["run-story", "1-1"]):
+        document = json.loads(piped(*arguments, "--dry-run", "--json", cwd=project().root).stdout)
+        jsonschema.Draft202012Validator(schema).validate(document)
+
+
+def test_a_missing_skill_is_said_before_anything_starts(project: ProjectMaker) -> None:
+    sample = project(era="build")
+    sample.write("bmad-autopilot.toml", 'workflow = "lean"\n')
+    done = piped("run-story", "2-1", "--dry-run", cwd=sample.root)
+    assert done.returncode == 1
+    assert "BMAD's create-story is not installed for claude: bmad doctor" in done.stderr
+
+
+def test_nothing_left(project: ProjectMaker) -> None:
+    sample = finished(project)
+    assert piped("next", "--dry-run", cwd=sample.root).stdout.startswith("all 2 stories are done")
+    assert "nothing to do" in piped("run-epic", "1", "--dry-run", cwd=sample.root).stdout
+    assert argvs(piped("next", "--dry-run", "--json", cwd=sample.root).stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run-story", "9-9", "--dry-run"], "no story 9-9 on the board"),
+        (["run-story", "2-", "--dry-run"], "names several stories"),
+        (["run-story", "epic-2", "--dry-run"], "is not a story"),
+        (["run-epic", "77", "--dry-run"], "no epic 77 on the board"),
+        (["run-story", "2-3"], "not part of this version"),
+        (["run-epic", "2"], "not part of this version"),
+        (["next"], "not part of this version"),
+    ],
+)
+def test_what_cannot_be_planned(project: ProjectMaker, arguments: list[str], says: str) -> None:
+    done = piped(*arguments, cwd=mixed(project).root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
+def test_the_call_is_shown_as_one_would_type_it(project: ProjectMaker) -> None:
+    shown = in_terminal("next", "--dry-run", cwd=mixed(project).root, columns=60)
+    call = plain(shown).split("after\n")[1].split("\n\n")[0].replace("\\\n", " ")
+    assert shlex.split(call)[:2] == ["claude", "-p"]
