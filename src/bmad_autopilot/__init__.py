@@ -11,15 +11,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .board.sprint import load_sprint_status, load_story_status
-    from .core.actions import (
-        WORKFLOW_MAPPING,
-        Action,
-        EpicResult,
-        ExecutionResult,
-        SprintStatus,
-        StoryResult,
-        get_next_action,
-    )
+    from .core.actions import WORKFLOW_MAPPING, Action, SprintStatus, get_next_action
+    from .core.results import EpicResult, ExecutionResult, StoryResult
 
 __all__ = [
     "WORKFLOW_MAPPING",
@@ -34,6 +27,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "EpicResult": ".core.results",
+    "ExecutionResult": ".core.results",
+    "StoryResult": ".core.results",
     "load_sprint_status": ".board.sprint",
     "load_story_status": ".board.sprint",
 }

@@ -92,6 +92,15 @@ def test_story_location_is_followed_inside_the_project_only(tmp_path: Path) -> N
     assert [item.code for item in drift_of(outside, tmp_path / "other")] == ["no-story-file"]
 
 
+def test_a_file_the_board_does_not_name_is_nobody_elses(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "epic-1: in-progress\n1-1-a: done\ndebug-1-trace: review")
+    (tmp_path / "1-9-x.md").write_text(story_text("1-9-x", "review"))
+    (tmp_path / "debug-1-trace.md").write_text(story_text("1-9-x", "review"))
+    files = locate(board, str(tmp_path), [str(tmp_path)])
+    assert files.stories.keys() == {"1.9", "debug.1"}
+    assert drift_of(board, tmp_path) == []
+
+
 def repairs_of(board: Board, root: Path) -> list[tuple[str, str, str]]:
     repairs = plan_repairs(board, overview(board), drift_of(board, root))
     return [(repair.key, repair.before, repair.after) for repair in repairs]

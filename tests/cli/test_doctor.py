@@ -122,7 +122,9 @@ def test_an_agent_gets_no_secret_and_no_input(
 
 def test_what_an_agent_prints_cannot_steer_the_terminal(machine: Machine, project: ProjectMaker) -> None:
     machine.add("claude", r"printf '\033[2J\377\000\033]0;x\007 1.0\nmore\n'")
-    ran = run_bmad("doctor", cwd=project().root)
+    sample = project()
+    assert checks(sample)["agent claude"].found.isprintable()
+    ran = run_bmad("doctor", cwd=sample.root)
     assert "\x1b" not in ran.out
     assert "\x07" not in ran.out
     assert "agent claude" in ran.out
@@ -304,6 +306,16 @@ def test_several_boards_and_nothing_decides(machine: Machine, project: ProjectMa
     check = checks(sample)["board"]
     assert check.state is State.FAIL
     assert 'board = "one/sprint-status.yaml"' in fix(check)
+
+
+def test_a_chosen_board_outside_the_project_is_the_only_word_about_the_board(
+    machine: Machine, project: ProjectMaker
+) -> None:
+    sample = project()
+    sample.write("bmad-autopilot.toml", 'board = "../elsewhere.yaml"\n')
+    found = [check for check in examine(str(sample.root)) if check.name == "board"]
+    assert [check.state for check in found] == [State.FAIL]
+    assert "bmad-autopilot.toml:1: `board` leaves the project" in found[0].found
 
 
 def test_a_board_beside_the_one_that_is_read(machine: Machine, project: ProjectMaker) -> None:

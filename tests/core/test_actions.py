@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot import SprintStatus, get_next_action
-from bmad_autopilot.core.actions import PRIORITY, suggest_retrospective
+from bmad_autopilot.core.actions import PRIORITY
 
 
-def status(stories: dict[str, str], epics: dict[str, str] | None = None, **more: dict[str, str]) -> SprintStatus:
-    return SprintStatus(epics=epics or {}, stories=stories, counts={}, **more)
+def status(stories: dict[str, str], epics: dict[str, str] | None = None) -> SprintStatus:
+    return SprintStatus(epics=epics or {}, stories=stories, counts={})
 
 
 def chosen(stories: dict[str, str], epics: dict[str, str] | None = None) -> tuple[str, str] | None:
@@ -61,16 +61,6 @@ def test_the_action_names_the_skill_and_its_story() -> None:
     assert action is not None
     assert action.skill == "bmad:bmm:workflows:code-review"
     assert action.context == {"story_id": "1-1-a", "status": "review"}
-
-
-def test_the_retrospective_is_suggested_apart_once_its_epic_is_done() -> None:
-    retros = {"epic-1-retrospective": "optional", "epic-2-retrospective": "optional"}
-    rows = {"1-1-a": "done", "1-2-b": "blocked", "2-1-c": "review"}
-    assert suggest_retrospective(status(rows, retrospectives=retros)) == "epic-1-retrospective"
-    rows["2-1-c"] = "done"
-    retros["epic-1-retrospective"] = "done"
-    assert suggest_retrospective(status(rows, retrospectives=retros)) == "epic-2-retrospective"
-    assert get_next_action(status(rows, retrospectives=retros)) is None
 
 
 _words = st.sampled_from(["backlog", "ready-for-dev", "in-progress", "review", "done", "blocked", "odd"])

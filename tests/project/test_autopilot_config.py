@@ -52,7 +52,8 @@ def test_all_ways_to_write_a_number(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["$(touch owned)", "`touch owned`", "1; touch owned", "$HOME", "-1", "8e1", "", "٣", "99999999"]
+    "value",
+    ["$(touch owned)", "`touch owned`", "1; touch owned", "$HOME", "-1", "8e1", "", "٣", "9999999", "99999999"],
 )
 def test_what_is_no_number_is_refused_and_never_run(
     tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch

@@ -49,6 +49,14 @@ def test_a_renamed_folder_with_core_settings_needs_a_manifest(tmp_path: Path) ->
     assert opened(tmp_path).bmad.folder == str(tmp_path / "_kdbp")
 
 
+def test_a_project_that_may_not_be_listed_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    assert opened(tmp_path).bmad.folder is None
+
+
 def test_an_ordinary_folder_called_bmad_is_not_taken(tmp_path: Path) -> None:
     lay(tmp_path, "bmad/main.py", "bmad/config.toml", "_bmad/_memory/notes.md")
     assert opened(tmp_path).bmad.folder is None
@@ -99,6 +107,11 @@ def test_a_broken_manifest_costs_the_version_only(tmp_path: Path, text: str) -> 
     found = opened(tmp_path)
     assert (found.bmad.version, found.bmad.era) == (None, Era.CLASSIC)
     assert codes(found) == ["unreadable-manifest"]
+
+
+def test_a_broken_manifest_is_said_with_its_own_line(tmp_path: Path) -> None:
+    write(tmp_path, "_bmad/_config/manifest.yaml", "# made\nides: []\ninstallation:\n  version: a: b\n")
+    assert [note.place.line for note in opened(tmp_path).diagnostics] == [4]
 
 
 @pytest.mark.parametrize("text", ["", "installation:\n", "installation: x\n", "modules: 3\n", "version:\n"])

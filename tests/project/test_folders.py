@@ -310,3 +310,14 @@ def test_a_chosen_board_that_only_the_owner_has_is_read_there(project: ProjectMa
     found = opened(tmp_path / "lane")
     assert found.folders.board == str(sample.root / "private/board.yaml")
     assert found.diagnostics == ()
+
+
+def test_two_boards_in_a_lane_are_not_passed_over_for_the_owners(project: ProjectMaker, tmp_path: Path) -> None:
+    sample = project(board=None)
+    sample.write("docs/sprint-status.yaml", BOARD)
+    sample.commit()
+    lane = tmp_path / "lane"
+    sample.git("worktree", "add", "--quiet", str(lane))
+    lay(lane, "docs/sprint-artifacts/sprint-status.yaml")
+    assert opened(sample.root).folders.found is Found.USUAL
+    assert opened(lane).folders.found is Found.SEVERAL

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.project.skills import CLIENTS, Skill, find_skills
+from bmad_autopilot.project.skills import CLIENTS, Skill, find_skill, find_skills
 from tests.project.trees import lay, write
 
 PLAIN = "---\nname: x\ndescription: 'It''s plain'\n---\n\nlifecycle: shim\n"
@@ -185,3 +185,28 @@ def test_a_huge_tree_of_commands_is_bounded(tmp_path: Path) -> None:
     (deep / "/".join("abcdefghij") / "x.md").write_text("")
     (tmp_path / ".claude/commands/bmad/loop").symlink_to(deep)
     assert skills(tmp_path) == {}
+
+
+def test_one_skill_is_what_it_is_among_all(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    lay(project, ".claude/commands/bmad/bmm/agents/sm.md", ".claude/commands/bmad-bmm-code-review.md")
+    lay(project, ".claude/commands/bmad/bmm/workflows/create-story.md")
+    write(project, ".claude/skills/bmad-dev-story/SKILL.md", SHIM)
+    lay(home, ".claude/skills/bmad-build/SKILL.md", ".claude/skills/bmad-dev-story/SKILL.md")
+    every = skills(project, home=home)
+    assert every.keys() >= {"dev-story", "build", "code-review", "create-story", "validate", "agent-sm"}
+    for name in (*every, "missing"):
+        assert find_skill(str(project), "claude", str(home), name) == every.get(name)
+
+
+def test_looking_for_one_skill_does_not_open_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay(tmp_path, *(f".claude/skills/bmad-{name}/SKILL.md" for name in ("a", "b", "c")))
+    opened: list[str] = []
+
+    def read(path: str, **_: int) -> bytes:
+        opened.append(path)
+        return b"---\n"
+
+    monkeypatch.setattr("bmad_autopilot.project.skills.read_bytes", read)
+    assert find_skill(str(tmp_path), "claude", None, "b") is not None
+    assert opened == [str(tmp_path / ".claude/skills/bmad-b/SKILL.md")]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..core.keys import natural
-from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, Kind
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, OPTIONAL, PARKED, READY, REVIEW, Kind
 from .sprint import Board, Row, count_stories
 
 ACTIVE = (IN_PROGRESS, REVIEW, READY)
@@ -70,3 +70,12 @@ def overview(board: Board) -> list[EpicView]:
         if len(group) > 1:
             group.sort(key=lambda row: row.identity.order)
     return [EpicView(n, rows.get(n), stories.get(n, []), retrospectives.get(n)) for n in ordered]
+
+
+def open_retrospective(epics: list[EpicView]) -> Row | None:
+    """The first retrospective that is still open although its epic's stories are over."""
+    for epic in epics:
+        retro = epic.retrospective
+        if retro is not None and retro.meaning == OPTIONAL and epic.stories and epic.is_closed:
+            return retro
+    return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..core.errors import FileError, Place
-from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, rank
+from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank
 from .sprint import Board, Row
 from .story_files import StoryFiles, find_story_files, story_location
 from .story_status import StoryStatus, read_story_status
@@ -26,7 +26,7 @@ class Drift(NamedTuple):
 
 def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
     """All story files and specs of this board."""
-    numbers = {row.key: row.identity.number for row in board.rows.values() if row.identity.epic is not None}
+    numbers = {row.key: row.identity.number for row in board.rows.values() if row.identity.kind is Kind.STORY}
     named = story_location(board.field("story_location"), root)
     dirs = dict.fromkeys([*folders, *([named] if named else [])])
     return find_story_files(list(dirs), numbers)

@@ -13,7 +13,7 @@ from ..workflows.pipelines import BUILD, PIPELINES, pipeline_for
 from .checks import agents, board, names, repository, tools
 from .checks import bmad as skills
 from .facts import print_json, terminal
-from .opening import Broken, open_in_parts
+from .opening import open_in_parts
 
 
 @click.command()
@@ -44,10 +44,12 @@ def examine(start: str, *, seconds: float = SECONDS) -> list[Check]:
             raise
         answers = ask_all({**tools.QUESTIONS, **agents.QUESTIONS}, start, seconds=seconds)
         return [*tools.check_tools(answers, needs_uv=False), names.check_name(), board.failure("project", error)]
-    return _examine(project, broken, seconds)
+    failures = {item.part: board.failure(item.part, item.error, project) for item in broken}
+    # A part that cannot be read was replaced by an empty one, about which there is nothing to say.
+    return [*(check for check in _examine(project, seconds) if check.name not in failures), *failures.values()]
 
 
-def _examine(project: Project, broken: list[Broken], seconds: float) -> list[Check]:
+def _examine(project: Project, seconds: float) -> list[Check]:
     pipeline = pipeline_for(project.config.workflow, only_build=project.bmad.era is Era.BUILD)
     called = skills.skills_called(project, pipeline)
     answers = ask_all(_questions(project, called), project.root.checkout, seconds=seconds)
@@ -59,7 +61,7 @@ def _examine(project: Project, broken: list[Broken], seconds: float) -> list[Che
         skills.check_bmad(project),
         *skills.check_skills(project, pipeline, called),
         *repository.check_ignored(answers.get("ignored")),
-        *board.check_config(project, broken),
+        board.check_config(project),
         *board.check_folders(project),
         board.check_board(project),
         *board.check_diagnostics(project),

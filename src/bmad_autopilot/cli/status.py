@@ -5,7 +5,7 @@ import time
 
 import click
 
-from ..board.overview import EpicView
+from ..board.overview import EpicView, open_retrospective
 from ..board.reconcile import Drift
 from ..board.risks import Risk, find_risks
 from ..board.sprint import action_items, count_stories, inline_comment, next_action
@@ -38,10 +38,11 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
 
 
 def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, object]:
-    from .upcoming import retrospective, upcoming
+    from .upcoming import upcoming
 
     project, board = facts.project, facts.board
     action = next_action(board)
+    retro = open_retrospective(facts.epics)
     stories = [row for epic in facts.epics for row in epic.stories]
     open_items = [item for item in action_items(board) if item.status != "done"]
     return {
@@ -58,7 +59,7 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, 
         "counts": count_stories(stories),
         "epics": [_epic(view) for view in facts.epics],
         "next": None if action is None else upcoming(facts, action),
-        "retrospective": retrospective(board),
+        "retrospective": retro.key if retro else None,
         "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
         "drift": [_drift(facts, item) for item in drift],
         "action_items": [item._asdict() for item in open_items],

@@ -2,8 +2,9 @@
 
 import shlex
 
-from ..board.sprint import Board, next_action, short_key, sprint_status
-from ..core.actions import Action, suggest_retrospective
+from ..board.overview import open_retrospective
+from ..board.sprint import next_action, short_key
+from ..core.actions import Action
 from ..core.statuses import DONE, PARKED
 from ..project.bmad import Era
 from ..views.status import Next
@@ -40,10 +41,6 @@ def _call(facts: Facts, action: Action) -> tuple[Step, str, str | None]:
     return step, agent, skill.invocation if skill is not None and skill.usable else None
 
 
-def retrospective(board: Board) -> str | None:
-    return suggest_retrospective(sprint_status(board))
-
-
 def what_next(facts: Facts) -> Next:
     """The same for a person."""
     action = next_action(facts.board)
@@ -77,7 +74,7 @@ def _nothing(facts: Facts) -> Next:
     if left:
         verb = "is" if len(left) == 1 else "are"
         return Next(f"nothing to do: all stories are done but {len(left)}, which {verb} parked")
-    retro = retrospective(facts.board)
+    retro = open_retrospective(facts.epics)
     if retro is None:
         return Next(f"nothing: all {len(stories)} stories are done")
-    return Next(f"all {len(stories)} stories are done; {retro} is still open")
+    return Next(f"all {len(stories)} stories are done; {retro.key} is still open")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .keys import Order, identify
-from .statuses import BACKLOG, DONE, IN_PROGRESS, OPTIONAL, PARKED, READY, REVIEW, Kind, read_status
+from .statuses import BACKLOG, IN_PROGRESS, PARKED, READY, REVIEW, Kind, read_status
 
 # Action type → BMAD workflow. Open: another entry needs no code.
 WORKFLOW_MAPPING: dict[str, str] = {
@@ -22,7 +22,7 @@ PRIORITY: tuple[tuple[str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """One thing to do to one story."""
 
@@ -32,30 +32,7 @@ class Action:
     context: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionResult:
-    """How one agent call ended: success, failed, timeout or intervention_needed."""
-
-    status: str
-    story_id: str
-    exit_code: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoryResult:
-    story_id: str
-    status: str
-    results: tuple[ExecutionResult, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EpicResult:
-    epic_id: str
-    status: str
-    stories: tuple[StoryResult, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SprintStatus:
     """The board as a mapping: statuses as written, counts per canonical status."""
 
@@ -92,20 +69,4 @@ def choose(stories: Iterable[Story], parked_epics: Collection[str | None] = ()) 
         if meaning in first:
             key = first[meaning][0]
             return Action(kind, key, WORKFLOW_MAPPING[kind], {"story_id": key, "status": meaning})
-    return None
-
-
-def suggest_retrospective(status: SprintStatus) -> str | None:
-    """The first epic whose stories are all done and whose retrospective is still open."""
-    identities = identify([*status.epics, *status.stories, *status.retrospectives])
-    unfinished, with_stories = set(), set()
-    for key, raw in status.stories.items():
-        with_stories.add(identities[key].epic)
-        if read_status(raw).meaning not in (DONE, PARKED):
-            unfinished.add(identities[key].epic)
-    for key in sorted(status.retrospectives, key=lambda key: identities[key].order):
-        epic = identities[key].epic
-        is_open = read_status(status.retrospectives[key]).meaning == OPTIONAL
-        if is_open and epic in with_stories and epic not in unfinished:
-            return key
     return None

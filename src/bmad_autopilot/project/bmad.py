@@ -82,14 +82,12 @@ def _find_folder(root: Root) -> tuple[str | None, list[Diagnostic]]:
 
 def _renamed(base: str) -> list[str]:
     """A BMAD folder under another name: `_kdbp/bmm/config.yaml`, or core's settings beside a manifest."""
-    names = []
-    with os.scandir(base) as entries:
-        for count, entry in enumerate(entries):
-            if count >= MAX_TOP_ENTRIES:
-                break
-            if entry.is_dir() and _looks_renamed(entry.path):
-                names.append(entry.path)
-    return sorted(names)
+    try:
+        with os.scandir(base) as entries:
+            paths = [entry.path for entry, _ in zip(entries, range(MAX_TOP_ENTRIES), strict=False)]
+    except OSError:  # a folder one may enter but not list
+        return []
+    return sorted(path for path in paths if _looks_renamed(path))
 
 
 def _looks_renamed(folder: str) -> bool:

@@ -12,6 +12,8 @@ MAX_ENTRIES = 2000
 MAX_DEPTH = 4
 MAX_SKILL = 1024 * 1024
 
+VALIDATE = "validate"  # an action of create-story, and a step of ours
+
 
 class Skill(NamedTuple):
     name: str  # `dev-story`, `agent-dev`, `validate`
@@ -58,32 +60,40 @@ _PREFIXES = ("bmad-bmm-", "bmad_bmm_", "bmad-", "bmad_")
 def find_skills(checkout: str, agent: str, home: str | None) -> dict[str, Skill]:
     """Every BMAD skill of the project, then those of the home folder, by name. The first one found counts:
     skills before commands, as upgrades leave the older form behind."""
+    return _find(checkout, agent, home, None)
+
+
+def find_skill(checkout: str, agent: str, home: str | None, name: str) -> Skill | None:
+    """One of them, without opening the others."""
+    wanted = ("create-story", "agent-sm") if name == VALIDATE else (name,)
+    return _find(checkout, agent, home, wanted).get(name)
+
+
+def _find(checkout: str, agent: str, home: str | None, wanted: tuple[str, ...] | None) -> dict[str, Skill]:
     client = CLIENTS.get(agent)
     if client is None:
         raise UsageError(f"unknown agent: {agent}", expected=", ".join(CLIENTS))
     found: dict[str, Skill] = {}
     for base in (checkout, home):
-        for skill in _in_base(base, client) if base else ():
+        for skill in _in_base(base, client, wanted) if base else ():
             found.setdefault(skill.name, skill)
     validate = _validate(found)
     if validate is not None:
-        found["validate"] = validate
+        found[VALIDATE] = validate
     return found
 
 
-def _in_base(base: str, client: _Client) -> Iterator[Skill]:
+def _in_base(base: str, client: _Client, wanted: tuple[str, ...] | None) -> Iterator[Skill]:
     for folder in client.skills:
-        for name in _entries(f"{base}/{folder}"):
-            path = f"{base}/{folder}/{name}/SKILL.md"
-            if name.startswith("bmad-") and os.path.isfile(path):
-                yield _skill(path, name, client.say_skill.format(name))
+        for title in _entries(f"{base}/{folder}"):
+            path = f"{base}/{folder}/{title}/SKILL.md"
+            if title.startswith("bmad-") and (wanted is None or _name(title) in wanted) and os.path.isfile(path):
+                yield _skill(path, title, client.say_skill.format(title))
     for folder in client.commands:
-        for title, file in (
-            *_flat_commands(f"{base}/{folder}", client),
-            *_tree_commands(f"{base}/{folder}", client),
-        ):
+        place = f"{base}/{folder}"
+        for title, file in (*_flat_commands(place, client), *_tree_commands(place, client)):
             invocation = client.say_command.format(title, path=f"{folder}/{file}")
-            yield Skill(_name(title), invocation, f"{base}/{folder}/{file}")
+            yield Skill(_name(title), invocation, f"{place}/{file}")
 
 
 def _name(title: str) -> str:
@@ -111,7 +121,7 @@ def _is_shim(path: str, raw: bytes) -> bool:
     """`metadata.lifecycle: shim` in the front matter."""
     if not raw.startswith(b"---"):
         return False
-    front = raw.replace(b"\r\n", b"\n").partition(b"\n")[2].partition(b"\n---")[0]
+    front = raw.partition(b"\n")[2].partition(b"\n---")[0]
     if b"lifecycle" not in front:
         return False
     try:
@@ -164,8 +174,8 @@ def _validate(found: dict[str, Skill]) -> Skill | None:
     if create is None:
         return None
     if ":workflows:" in create.invocation and master is not None:
-        return master._replace(name="validate", invocation=f"{master.invocation} *validate-create-story")
-    return create._replace(name="validate", invocation=f"{create.invocation} validate")
+        return master._replace(name=VALIDATE, invocation=f"{master.invocation} *validate-create-story")
+    return create._replace(name=VALIDATE, invocation=f"{create.invocation} validate")
 
 
 def _entries(folder: str) -> list[str]:

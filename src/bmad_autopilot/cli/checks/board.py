@@ -14,7 +14,6 @@ from ...project.open import Project
 from ...project.traces import CONFIG_NAME
 from ...views.doctor import Check, State
 from ..facts import shown_path, state_folder
-from ..opening import Broken
 
 _STATES = {Severity.ERROR: State.FAIL, Severity.WARNING: State.WARN, Severity.NOTE: State.NOTE}
 _TEMPORARY = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
@@ -32,13 +31,10 @@ def failure(name: str, error: AutopilotError, project: Project | None = None) ->
     return Check(name, State.FAIL, ", ".join(parts), fix, error.exit_code == EXIT_UNREADABLE)
 
 
-def check_config(project: Project, broken: list[Broken]) -> list[Check]:
-    checks = [failure(item.part, item.error, project) for item in broken]
-    if project.config.path is not None:
-        checks.append(Check("config", State.OK, shown_path(project, project.config.path)))
-    elif not any(item.part == "config" for item in broken):
-        checks.append(Check("config", State.NOTE, f"no {CONFIG_NAME}: defaults are used", "bmad init"))
-    return checks
+def check_config(project: Project) -> Check:
+    if project.config.path is None:
+        return Check("config", State.NOTE, f"no {CONFIG_NAME}: defaults are used", "bmad init")
+    return Check("config", State.OK, shown_path(project, project.config.path))
 
 
 def check_folders(project: Project) -> list[Check]:

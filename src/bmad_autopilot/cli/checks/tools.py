@@ -32,7 +32,7 @@ def check_tools(answers: Answers, *, needs_uv: bool) -> list[Check]:
 def python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < LEAST_PYTHON:
-        return Check("python", State.FAIL, f"{version}, but 3.11 is needed", "uv tool install --python 3.11 .")
+        return Check("python", State.FAIL, f"{version}, but 3.11 is needed", "install it with a newer Python")
     return Check("python", State.OK, version)
 
 
