@@ -1,7 +1,7 @@
 """The board as epics with their stories."""
 
-from bmad_autopilot.board.overview import open_retrospective, overview
-from bmad_autopilot.board.sprint import Board, board_from_text, next_action
+from bmad_autopilot.board.overview import next_action, open_retrospective, overview
+from bmad_autopilot.board.sprint import Board, board_from_text
 from bmad_autopilot.files import Text
 
 
@@ -28,7 +28,7 @@ def test_the_retrospective_is_suggested_once_its_epic_is_over() -> None:
     found = open_retrospective(overview(board(*rows)))
     assert found is not None
     assert found.key == "epic-2-retrospective"
-    assert next_action(board(*rows)) is None
+    assert next_action(overview(board(*rows))) is None
     rows[-1] = "epic-2-retrospective: done"
     assert open_retrospective(overview(board(*rows))) is None
 

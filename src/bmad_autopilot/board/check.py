@@ -81,7 +81,7 @@ def check_drift(board: Board, drift: list[Drift]) -> Iterator[Diagnostic]:
 
 def check_epics(board: Board, epics: EpicsFile) -> Iterator[Diagnostic]:
     """Stories that stand in one of board and epics file only, matched by number."""
-    rows = {row.identity.number: row for row in board.rows.values() if row.kind is Kind.STORY}
+    rows = {row.number: row for row in board.rows.values() if row.kind is Kind.STORY}
     planned = {story.number for story in epics.stories()}
     for story in epics.stories():
         if story.number not in rows and not story.deleted:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ..core.actions import Action, choose
 from ..core.keys import natural
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, OPTIONAL, PARKED, READY, REVIEW, Kind
 from .sprint import Board, Row, count_stories
@@ -53,23 +54,33 @@ def overview(board: Board) -> list[EpicView]:
     retrospectives: dict[str | None, Row] = {}
     stories: dict[str | None, list[Row]] = {}
     for row in board.rows.values():
-        identity = row.identity
-        if identity.kind is Kind.STORY:
-            group = stories.get(identity.epic)
+        kind = row.kind
+        if kind is Kind.STORY:
+            group = stories.get(row.epic)
             if group is None:
-                stories[identity.epic] = [row]
+                stories[row.epic] = [row]
             else:
                 group.append(row)
-        elif identity.kind is Kind.EPIC:
-            rows[identity.number] = row
-        elif identity.kind is Kind.RETROSPECTIVE:
-            retrospectives[identity.epic] = row
+        elif kind is Kind.EPIC:
+            rows[row.number] = row
+        elif kind is Kind.RETROSPECTIVE:
+            retrospectives[row.epic] = row
     numbers = sorted((n for n in rows.keys() | stories.keys() if n is not None), key=natural)
     ordered: list[str | None] = [*numbers, *([None] if None in stories else [])]
     for group in stories.values():
         if len(group) > 1:
-            group.sort(key=lambda row: row.identity.order)
+            group.sort(key=lambda row: row.order)
     return [EpicView(n, rows.get(n), stories.get(n, []), retrospectives.get(n)) for n in ordered]
+
+
+def next_action(epics: list[EpicView]) -> Action | None:
+    """What to do next on this board; a parked epic is left where it is."""
+    return choose(
+        (row.key, row.status.meaning)
+        for epic in epics
+        if epic.row is None or epic.row.status.meaning != PARKED
+        for row in epic.stories
+    )
 
 
 def open_retrospective(epics: list[EpicView]) -> Row | None:

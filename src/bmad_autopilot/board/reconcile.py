@@ -26,7 +26,7 @@ class Drift(NamedTuple):
 
 def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
     """All story files and specs of this board."""
-    numbers = {row.key: row.identity.number for row in board.rows.values() if row.identity.kind is Kind.STORY}
+    numbers = {row.key: row.number for row in board.rows.values() if row.kind is Kind.STORY}
     named = story_location(board.field("story_location"), root)
     dirs = dict.fromkeys([*folders, *([named] if named else [])])
     return find_story_files(list(dirs), numbers)
@@ -35,7 +35,7 @@ def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
 def find_drift(rows: Iterable[Row], files: StoryFiles) -> list[Drift]:
     drift = []
     for row in rows:
-        number = row.identity.number
+        number = row.number
         story = files.stories.get(number)
         spec = files.specs.get(number)
         found = None

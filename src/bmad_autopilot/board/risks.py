@@ -50,11 +50,11 @@ def _broken(board: Board, stories: list[Row], epics: list[EpicView]) -> list[Ris
 
 
 def same_numbers(stories: list[Row]) -> list[tuple[str, list[Row]]]:
-    if len({row.identity.number for row in stories}) == len(stories):
+    if len({row.number for row in stories}) == len(stories):
         return []
     groups: dict[str, list[Row]] = {}
     for row in stories:
-        groups.setdefault(row.identity.number, []).append(row)
+        groups.setdefault(row.number, []).append(row)
     return [(number, rows) for number, rows in groups.items() if len(rows) > 1]
 
 

@@ -3,9 +3,9 @@
 import re
 from typing import NamedTuple
 
-from ..core.actions import Action, SprintStatus, choose
+from ..core.actions import SprintStatus
 from ..core.errors import FileError, Place, UsageError
-from ..core.keys import Identity, identify
+from ..core.keys import Order, identify_all
 from ..core.statuses import PARKED, STORY_LIFE, UNKNOWN, Kind, Status, read_status
 from ..files import Text, read_settled
 from ..yamls import Mapping, Node, Scalar, Sequence
@@ -20,13 +20,12 @@ class Row(NamedTuple):
 
     key: str
     status: Status
-    identity: Identity
+    kind: Kind
+    epic: str | None
+    number: str
+    order: tuple[Order, Order]
     line: int
     reason: str | None = None  # why it is blocked, where the board says so
-
-    @property
-    def kind(self) -> Kind:
-        return self.identity.kind
 
     @property
     def meaning(self) -> str:
@@ -53,8 +52,8 @@ class Board(NamedTuple):
 
     def of_kind(self, kind: Kind) -> list[Row]:
         """Rows of one kind in natural order."""
-        rows = [row for row in self.rows.values() if row.identity.kind is kind]
-        rows.sort(key=lambda row: row.identity.order)
+        rows = [row for row in self.rows.values() if row.kind is kind]
+        rows.sort(key=lambda row: row.order)
         return rows
 
     def field(self, name: str) -> str | None:
@@ -69,19 +68,20 @@ def read_board(path: str) -> Board:
 def board_from_text(text: Text) -> Board:
     cells = read_cells(text)
     _check_keys(cells)
-    identities = identify(key for key, _, _ in cells.cells)
+    found = identify_all([cell[0] for cell in cells.cells])
     rows: dict[str, Row] = {}
     shadowed: list[Row] = []
-    statuses: dict[tuple[str | None, bool], Status] = {}
-    for key, value, line in cells.cells:
-        identity = identities[key]
-        known = (value, identity.kind is Kind.RETROSPECTIVE)
-        status = statuses.get(known)
+    statuses: dict[str | None, Status] = {}
+    retro_statuses: dict[str | None, Status] = {}
+    reasons = cells.reasons
+    for (key, value, line), (kind, epic, number, order) in zip(cells.cells, found, strict=True):
+        known = retro_statuses if kind is Kind.RETROSPECTIVE else statuses
+        status = known.get(value)
         if status is None:
-            status = statuses[known] = read_status(value or "", identity.kind)
+            status = known[value] = read_status(value or "", kind)
         if key in rows:
             shadowed.append(rows.pop(key))
-        rows[key] = Row(key, status, identity, line, cells.reasons.get(key))
+        rows[key] = Row(key, status, kind, epic, number, order, line, reasons.get(key) if reasons else None)
     return Board(cells, rows, tuple(shadowed))
 
 
@@ -118,18 +118,6 @@ def action_items(board: Board) -> tuple[ActionItem, ...]:
     return tuple(items)
 
 
-def next_action(board: Board) -> Action | None:
-    parked = {
-        row.identity.number for row in board.rows.values() if row.kind is Kind.EPIC and row.meaning == PARKED
-    }
-    stories = (
-        (row.key, row.status.meaning, row.identity.epic, row.identity.order)
-        for row in board.rows.values()
-        if row.identity.kind is Kind.STORY
-    )
-    return choose(stories, parked)
-
-
 def inline_comment(board: Board, row: Row) -> str | None:
     """What stands after the value on its line, without the #."""
     index = max(i for i, cell in enumerate(board.cells.cells) if cell[0] == row.key)
@@ -149,7 +137,7 @@ def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
     rows = board.of_kind(kind)
     label = wanted.lower().removeprefix("epic-").removeprefix("epic ") if kind is Kind.EPIC else wanted
     number = number_of(label)
-    matches = [row for row in rows if row.identity.number == number]
+    matches = [row for row in rows if row.number == number]
     if not matches:
         matches = [row for row in rows if _begins(row.key.lower(), wanted.lower())]
     if len(matches) == 1:
@@ -223,5 +211,5 @@ def _board_path(project_path: str) -> str:
 
 def short_key(row: Row) -> str:
     """The shortest thing a person can type for a story: `1-2`, where its key begins so; else the key."""
-    short = row.identity.number.replace(".", "-")
+    short = row.number.replace(".", "-")
     return short if row.key.lower().startswith(short + "-") else row.key

@@ -2,7 +2,7 @@
 
 import click
 
-from ..board.sprint import next_action
+from ..board.overview import next_action
 from .facts import gather
 from .planning import not_yet, show_plan
 from .upcoming import what_next
@@ -17,7 +17,7 @@ def next(ctx: click.Context, dry_run: bool, as_json: bool) -> None:
     if not dry_run:
         raise not_yet("bmad next --dry-run")
     facts = gather(ctx)
-    action = next_action(facts.board)
+    action = next_action(facts.epics)
     if action is None and not as_json:
         click.echo(what_next(facts).sentence)
         return

@@ -5,10 +5,10 @@ import time
 
 import click
 
-from ..board.overview import EpicView, open_retrospective
+from ..board.overview import EpicView, next_action, open_retrospective
 from ..board.reconcile import Drift
 from ..board.risks import Risk, find_risks
-from ..board.sprint import action_items, count_stories, inline_comment, next_action
+from ..board.sprint import action_items, count_stories, inline_comment
 from ..core.statuses import PARKED, UNKNOWN, Kind
 from .completing import complete_epic
 from .facts import Facts, drift_under_way, gather, one_epic, print_json, shown_path, terminal
@@ -41,7 +41,7 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, 
     from .upcoming import upcoming
 
     project, board = facts.project, facts.board
-    action = next_action(board)
+    action = next_action(facts.epics)
     retro = open_retrospective(facts.epics)
     stories = [row for epic in facts.epics for row in epic.stories]
     open_items = [item for item in action_items(board) if item.status != "done"]
@@ -79,7 +79,7 @@ def _epic(view: EpicView) -> dict[str, object]:
         "stories": [
             {
                 "key": row.key,
-                "number": row.identity.number,
+                "number": row.number,
                 "status": row.status.raw,
                 "meaning": row.status.meaning,
                 "line": row.line,

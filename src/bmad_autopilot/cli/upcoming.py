@@ -2,8 +2,8 @@
 
 import shlex
 
-from ..board.overview import open_retrospective
-from ..board.sprint import next_action, short_key
+from ..board.overview import next_action, open_retrospective
+from ..board.sprint import short_key
 from ..core.actions import Action
 from ..core.statuses import DONE, PARKED
 from ..project.bmad import Era
@@ -43,7 +43,7 @@ def _call(facts: Facts, action: Action) -> tuple[Step, str, str | None]:
 
 def what_next(facts: Facts) -> Next:
     """The same for a person."""
-    action = next_action(facts.board)
+    action = next_action(facts.epics)
     if action is not None:
         row = facts.board.rows[action.story_id]
         step, agent, invocation = _call(facts, action)

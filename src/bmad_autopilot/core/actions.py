@@ -1,9 +1,9 @@
 """The public records, and what comes next."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .keys import Order, identify
+from .keys import identify
 from .statuses import BACKLOG, IN_PROGRESS, PARKED, READY, REVIEW, Kind, read_status
 
 # Action type → BMAD workflow. Open: another entry needs no code.
@@ -43,30 +43,26 @@ class SprintStatus:
 
 
 def get_next_action(status: SprintStatus) -> Action | None:
-    """The first story in BMAD's priority, in natural order; None when there is nothing left to do."""
+    """The first story in BMAD's priority, in natural order; None when there is nothing left to do.
+
+    A parked story, and every story of a parked epic, is left where it is."""
     identities = identify([*status.epics, *status.stories])
     parked = {identities[key].number for key, raw in status.epics.items() if read_status(raw).meaning == PARKED}
     return choose(
-        (
-            (key, read_status(raw, Kind.STORY).meaning, identities[key].epic, identities[key].order)
-            for key, raw in status.stories.items()
-        ),
-        parked,
+        (key, read_status(status.stories[key], Kind.STORY).meaning)
+        for key in sorted(status.stories, key=lambda key: identities[key].order)
+        if identities[key].epic not in parked
     )
 
 
-Story = tuple[str, str, str | None, tuple[Order, Order]]  # key, meaning, epic, order
-
-
-def choose(stories: Iterable[Story], parked_epics: Collection[str | None] = ()) -> Action | None:
-    """A parked story, and every story of a parked epic, is left where it is."""
-    first: dict[str, Story] = {}
-    for story in stories:
-        best = first.get(story[1])
-        if (best is None or story[3] < best[3]) and story[2] not in parked_epics:
-            first[story[1]] = story
+def choose(stories: Iterable[tuple[str, str]]) -> Action | None:
+    """Of stories (key, meaning) in natural order, the first of the most urgent."""
+    first: dict[str, str] = {}
+    for key, meaning in stories:
+        if meaning not in first:
+            first[meaning] = key
     for meaning, kind in PRIORITY:
         if meaning in first:
-            key = first[meaning][0]
+            key = first[meaning]
             return Action(kind, key, WORKFLOW_MAPPING[kind], {"story_id": key, "status": meaning})
     return None

@@ -1,0 +1,106 @@
+"""Keys outside the official grammar: letters, dots and prefixes in numbers, shared numbers, no number at all."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from .keys import LAST, Identity, natural, number_of
+from .statuses import Kind
+
+# `epic-3`, `epic-1a-plus`, `orch-epic-1`; but `3-4-close-epic-2-bugs` is a story.
+_EPIC = re.compile(r"epic-(.+)|([a-z][a-z_-]*)-epic-(\d+[a-z]?(?:[.-]\d+)?)", re.IGNORECASE)
+_RETRO = re.compile(r"-(?:retrospective|retro)$", re.IGNORECASE)
+_PART = re.compile(r"\d+[a-z]?|[a-z]\d+|\d+[a-z]+", re.IGNORECASE)
+_DOTTED = re.compile(r"\d+[.·]\d+[a-z]?")
+_SEPARATORS = re.compile(r"[-._·\s]+")
+
+
+def identify_carefully(keys: Iterable[str]) -> dict[str, Identity]:
+    keys = list(dict.fromkeys(keys))
+    epics = {number for key in keys if (number := _epic_number(key)) and not _RETRO.search(key)}
+    return _split_shared({key: _identify_one(key, epics) for key in keys})
+
+
+def _epic_number(key: str) -> str | None:
+    match = _EPIC.fullmatch(_RETRO.sub("", key))
+    if match is None:
+        return None
+    label, prefix, number = match.groups()
+    return number_of(label or f"{prefix}-{number}")
+
+
+def _identify_one(key: str, epics: Collection[str]) -> Identity:
+    epic = _epic_number(key)
+    if _RETRO.search(key):
+        number = epic or number_of(_RETRO.sub("", key))
+        return Identity(Kind.RETROSPECTIVE, epic, number, (natural(number), (LAST + 1, "")))
+    if epic is not None:
+        return Identity(Kind.EPIC, epic, epic, (natural(epic), ()))
+    cut = _cut(key, epics)
+    if cut is None:
+        return Identity(Kind.OTHER, None, key, ((LAST + 2,), (key,)))
+    epic, story = cut
+    if epic is None:
+        return Identity(Kind.STORY, None, story, ((LAST + 1,), natural(story)))
+    return Identity(Kind.STORY, epic, f"{epic}.{story}", (natural(epic), natural(story)))
+
+
+def _cut(key: str, epics: Collection[str]) -> tuple[str | None, str] | None:
+    """Cut a story key into its epic's number and its own. The longest declared epic that leaves a number wins."""
+    tokens = key.split("-")
+    for skipped in (0, 1, 2):
+        if skipped and not all(token.isalpha() for token in tokens[:skipped]):
+            break
+        for length in range(min(4, len(tokens) - skipped), 0, -1):
+            epic = number_of("-".join(tokens[skipped : skipped + length]))
+            story = _story_label(tokens[skipped + length :]) if epic in epics else None
+            if story is not None:
+                prefix = tokens[:skipped]
+                return epic, number_of("-".join([*prefix, story]))
+    if len(tokens) > 1 and re.fullmatch(r"\d+[a-z]*", number_of(tokens[0])):
+        story = _story_label(tokens[1:])
+        if story is not None:
+            return number_of(tokens[0]), story
+    for index, token in enumerate(tokens[:4]):
+        if _PART.fullmatch(token):
+            return None, number_of("-".join(tokens[: index + 1]))
+    return None
+
+
+def _story_label(rest: list[str]) -> str | None:
+    """The story's own number at the head of what is left: `3`, `4b`, `td.1`, `r1`; None where a slug begins."""
+    if not rest:
+        return None
+    head = rest[0]
+    if _PART.fullmatch(head) or _DOTTED.fullmatch(head):
+        return number_of(head)
+    if len(rest) > 1 and head.isalpha() and len(head) <= 3 and rest[1].isdigit():
+        return number_of(f"{head}-{rest[1]}")
+    return None
+
+
+def _split_shared(rows: dict[str, Identity]) -> dict[str, Identity]:
+    """`1-0-1-…` and `1-0-2-…` share the number 1.0: read one number further, if that tells all of them apart."""
+    shared: dict[str, list[str]] = {}
+    for key, row in rows.items():
+        if row.kind is Kind.STORY:
+            shared.setdefault(row.number, []).append(key)
+    for number, keys in shared.items():
+        if len(keys) < 2:
+            continue
+        longer = {key: _next_number(key, number) for key in keys}
+        if None in longer.values() or len(set(longer.values())) < len(keys):
+            continue
+        for key, more in longer.items():
+            row = rows[key]
+            rows[key] = row._replace(
+                number=f"{number}.{more}", order=(row.order[0], (*row.order[1], int(more or 0), ""))
+            )
+    return rows
+
+
+def _next_number(key: str, number: str) -> str | None:
+    tokens = _SEPARATORS.split(key)
+    used = number.count(".") + 1
+    if len(tokens) > used + 1 and tokens[used].isdigit():
+        return tokens[used].lstrip("0") or "0"
+    return None
