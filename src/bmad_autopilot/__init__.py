@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .board.sprint import load_sprint_status, load_story_status
+    from .board.loading import load_sprint_status, load_story_status
     from .core.actions import WORKFLOW_MAPPING, Action, SprintStatus, get_next_action
     from .core.results import EpicResult, ExecutionResult, StoryResult
 
@@ -30,8 +30,8 @@ _HOMES = {
     "EpicResult": ".core.results",
     "ExecutionResult": ".core.results",
     "StoryResult": ".core.results",
-    "load_sprint_status": ".board.sprint",
-    "load_story_status": ".board.sprint",
+    "load_sprint_status": ".board.loading",
+    "load_story_status": ".board.loading",
 }
 
 

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.overview import next_action, overview
+from bmad_autopilot.board.overview import count_stories, next_action, overview
 from bmad_autopilot.board.sprint import (
     Board,
     action_items,
     board_from_text,
-    count_stories,
     find_row,
     inline_comment,
     read_board,
@@ -89,7 +88,7 @@ def test_hand_counted_boards(corpus: Path, name: str) -> None:
         stories,
         retros,
     ]
-    assert {word: n for word, n in count_stories(found.of_kind(Kind.STORY)).items() if n} == counts
+    assert {word: n for word, n in count_stories(overview(found)).items() if n} == counts
     action = next_action(overview(found))
     assert (action is None) == (following is None)
     if following not in (None, "*"):

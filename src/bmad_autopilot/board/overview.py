@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 from ..core.actions import Action, choose
 from ..core.keys import natural
-from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, OPTIONAL, PARKED, READY, REVIEW, Kind
-from .sprint import Board, Row, count_stories
-
-ACTIVE = (IN_PROGRESS, REVIEW, READY)
+from ..core.statuses import BACKLOG, DONE, OPTIONAL, PARKED, STORY_LIFE, UNKNOWN, Kind
+from .sprint import Board, Row
 
 
 class EpicView(NamedTuple):
@@ -16,6 +14,7 @@ class EpicView(NamedTuple):
     number: str | None  # None gathers the stories that belong to no epic
     row: Row | None
     stories: list[Row]
+    meanings: list[str]  # of the stories, in their order
     retrospective: Row | None
 
     @property
@@ -23,29 +22,25 @@ class EpicView(NamedTuple):
         return self.row.key if self.row else f"epic-{self.number}" if self.number else "no epic"
 
     @property
-    def counts(self) -> dict[str, int]:
-        return count_stories(self.stories)
-
-    @property
     def finished(self) -> int:
-        return sum(row.status.meaning == DONE for row in self.stories)
+        return self.meanings.count(DONE)
 
     @property
     def is_closed(self) -> bool:
         """Nothing left to do in it: done, parked, or all stories are one or the other."""
-        if self.row is not None and self.row.meaning == PARKED:
+        if self.row is not None and self.row.status.meaning == PARKED:
             return True
         if not self.stories:
-            return self.row is not None and self.row.meaning == DONE
-        return all(row.status.meaning in (DONE, PARKED) for row in self.stories)
+            return self.row is not None and self.row.status.meaning == DONE
+        return self.meanings.count(DONE) + self.meanings.count(PARKED) == len(self.meanings)
 
     @property
     def is_under_way(self) -> bool:
         """Work has begun and is not over: here the two ledgers may drift."""
         if self.is_closed:
             return False
-        begun = self.row is not None and self.row.meaning not in (BACKLOG, DONE)
-        return begun or any(row.status.meaning != BACKLOG for row in self.stories)
+        begun = self.row is not None and self.row.status.meaning not in (BACKLOG, DONE)
+        return begun or self.meanings.count(BACKLOG) < len(self.meanings)
 
 
 def overview(board: Board) -> list[EpicView]:
@@ -70,16 +65,21 @@ def overview(board: Board) -> list[EpicView]:
     for group in stories.values():
         if len(group) > 1:
             group.sort(key=lambda row: row.order)
-    return [EpicView(n, rows.get(n), stories.get(n, []), retrospectives.get(n)) for n in ordered]
+    views = []
+    for number in ordered:
+        own = stories.get(number, [])
+        meanings = [row.status.meaning for row in own]
+        views.append(EpicView(number, rows.get(number), own, meanings, retrospectives.get(number)))
+    return views
 
 
 def next_action(epics: list[EpicView]) -> Action | None:
     """What to do next on this board; a parked epic is left where it is."""
     return choose(
-        (row.key, row.status.meaning)
+        (row.key, meaning)
         for epic in epics
         if epic.row is None or epic.row.status.meaning != PARKED
-        for row in epic.stories
+        for row, meaning in zip(epic.stories, epic.meanings, strict=True)
     )
 
 
@@ -90,3 +90,10 @@ def open_retrospective(epics: list[EpicView]) -> Row | None:
         if retro is not None and retro.meaning == OPTIONAL and epic.stories and epic.is_closed:
             return retro
     return None
+
+
+def count_stories(epics: list[EpicView]) -> dict[str, int]:
+    """Stories per status, in the order of a story's life; parked and unknown ones only where there are any."""
+    meanings = [meaning for epic in epics for meaning in epic.meanings]
+    counts = {word: meanings.count(word) for word in (*STORY_LIFE, PARKED, UNKNOWN)}
+    return {word: n for word, n in counts.items() if n or word in STORY_LIFE}

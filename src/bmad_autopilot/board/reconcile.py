@@ -3,11 +3,12 @@
 In real projects one story in eight disagrees. Differences are shown and, on request, repaired forwards; nothing is
 ever silently taken back."""
 
+import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..core.errors import FileError, Place
-from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank
 from .sprint import Board, Row
 from .story_files import StoryFiles, find_story_files, story_location
 from .story_status import StoryStatus, read_story_status
@@ -27,9 +28,26 @@ class Drift(NamedTuple):
 def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
     """All story files and specs of this board."""
     numbers = {row.key: row.number for row in board.rows.values() if row.kind is Kind.STORY}
+    return find_story_files(_dirs(board, root, folders), numbers)
+
+
+def locate_some(board: Board, rows: list[Row], root: str, folders: Iterable[str]) -> StoryFiles:
+    """The files of some stories, by their keys alone; only where one that has begun has no such file is the whole
+    project looked through."""
+    dirs = _dirs(board, root, folders)
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        paths = [path for folder in dirs if os.path.isfile(path := f"{folder}/{row.key}.md")]
+        if paths:
+            found[row.number] = paths
+        elif row.meaning != BACKLOG:
+            return locate(board, root, folders)
+    return StoryFiles(found, {})
+
+
+def _dirs(board: Board, root: str, folders: Iterable[str]) -> list[str]:
     named = story_location(board.field("story_location"), root)
-    dirs = dict.fromkeys([*folders, *([named] if named else [])])
-    return find_story_files(list(dirs), numbers)
+    return list(dict.fromkeys([*folders, *([named] if named else [])]))
 
 
 def find_drift(rows: Iterable[Row], files: StoryFiles) -> list[Drift]:

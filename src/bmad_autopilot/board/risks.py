@@ -3,9 +3,9 @@
 import time
 from typing import NamedTuple
 
-from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY, REVIEW, UNKNOWN, Kind
-from .overview import EpicView
-from .sprint import Board, Row, count_stories
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind
+from .overview import EpicView, count_stories
+from .sprint import Board, Row
 
 DAY = 86_400.0
 
@@ -17,18 +17,19 @@ class Risk(NamedTuple):
 
 
 def find_risks(board: Board, epics: list[EpicView], *, now: float, stale_days: int = 7) -> list[Risk]:
-    stories = [row for epic in epics for row in epic.stories]
+    counts = count_stories(epics)
     return [
-        *_broken(board, stories, epics),
+        *_broken(board, counts, epics),
         *_order(epics),
-        *_flow(stories, epics),
+        *_flow(counts, epics),
         *_stale(board, now, stale_days),
     ]
 
 
-def _broken(board: Board, stories: list[Row], epics: list[EpicView]) -> list[Risk]:
+def _broken(board: Board, counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
     risks = []
-    unknown = [row for row in stories if row.status.meaning == UNKNOWN]
+    stories = [row for epic in epics for row in epic.stories]
+    unknown = [row for row in stories if row.status.meaning == UNKNOWN] if counts.get(UNKNOWN) else []
     unknown += [epic.row for epic in epics if epic.row and epic.row.meaning == UNKNOWN]
     if unknown:
         words = list(dict.fromkeys(row.status.raw or "(empty)" for row in unknown))
@@ -69,18 +70,19 @@ def _order(epics: list[EpicView]) -> list[Risk]:
             continue
         if epic.row.meaning == IN_PROGRESS and not epic.stories:
             risks.append(Risk("empty-epic", f"{epic.key} is in-progress but has no stories"))
-        waiting = [row for row in epic.stories if row.status.meaning in (BACKLOG, READY, IN_PROGRESS, REVIEW)]
-        if epic.row.meaning == DONE and waiting:
+        if epic.row.status.meaning != DONE or epic.finished == len(epic.stories):
+            continue
+        waiting = [row for row in epic.stories if row.status.meaning not in (DONE, PARKED, UNKNOWN)]
+        if waiting:
             message = f"{epic.key} is done, but {_count(waiting, 'story')} of it {_verb(waiting)} not"
             risks.append(Risk("done-epic-open-story", message, f"bmad board set {epic.key} in-progress --force"))
     return risks
 
 
-def _flow(stories: list[Row], epics: list[EpicView]) -> list[Risk]:
-    counts = count_stories(stories)
+def _flow(counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
     risks = []
     if counts[REVIEW]:
-        first = next(row for row in stories if row.status.meaning == REVIEW)
+        first = next(row for epic in epics for row in epic.stories if row.status.meaning == REVIEW)
         waits = f" and {counts[REVIEW] - 1} more wait" if counts[REVIEW] > 1 else " waits"
         risks.append(Risk("in-review", f"{first.key}{waits} for code-review"))
     if counts[IN_PROGRESS] and not counts[READY]:

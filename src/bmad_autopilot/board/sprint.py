@@ -3,10 +3,9 @@
 import re
 from typing import NamedTuple
 
-from ..core.actions import SprintStatus
 from ..core.errors import FileError, Place, UsageError
 from ..core.keys import Order, identify_all
-from ..core.statuses import PARKED, STORY_LIFE, UNKNOWN, Kind, Status, read_status
+from ..core.statuses import Kind, Status, read_status
 from ..files import Text, read_settled
 from ..yamls import Mapping, Node, Scalar, Sequence
 from .cells import Cells, read_cells
@@ -172,41 +171,6 @@ def _not_one(board: Board, wanted: str, kind: Kind, rows: list[Row], *, ambiguou
 
 def _plural(kind: Kind) -> str:
     return {Kind.STORY: "stories", Kind.EPIC: "epics"}.get(kind, kind.value + "s")
-
-
-def count_stories(rows: list[Row]) -> dict[str, int]:
-    """Stories per status, in the order of a story's life; parked and unknown ones only where there are any."""
-    counts = dict.fromkeys(STORY_LIFE, 0)
-    for row in rows:
-        counts[row.status.meaning] = counts.get(row.status.meaning, 0) + 1
-    return {word: counts[word] for word in (*STORY_LIFE, PARKED, UNKNOWN) if word in counts}
-
-
-def sprint_status(board: Board) -> SprintStatus:
-    by_kind = {kind: {row.key: row.status.raw for row in board.of_kind(kind)} for kind in Kind}
-    return SprintStatus(
-        epics=by_kind[Kind.EPIC],
-        stories=by_kind[Kind.STORY],
-        counts=count_stories(board.of_kind(Kind.STORY)),
-        retrospectives=by_kind[Kind.RETROSPECTIVE],
-    )
-
-
-def load_sprint_status(project_path: str = ".") -> SprintStatus:
-    """Read the board of the project at `project_path` (any folder inside it)."""
-    return sprint_status(read_board(_board_path(project_path)))
-
-
-def load_story_status(story_id: str, project_path: str = ".") -> str:
-    """One story's status: the canonical word, or the word as written where it is parked or unknown."""
-    status = find_row(read_board(_board_path(project_path)), story_id).status
-    return status.raw if status.meaning in (PARKED, UNKNOWN) else status.meaning
-
-
-def _board_path(project_path: str) -> str:
-    from ..project.open import open_project
-
-    return open_project(project_path).require_board()
 
 
 def short_key(row: Row) -> str:

@@ -8,7 +8,6 @@ import click
 from ..board.check import check_board, check_drift, check_epics
 from ..board.epics import read_all_epics
 from ..board.epics_files import find_epics_files
-from ..board.reconcile import find_drift
 from ..board.repair import Repair, plan_repairs, repair_story_file
 from ..board.sprint import Board, Row, find_row
 from ..board.store import check_word, set_status
@@ -18,7 +17,7 @@ from ..core.keys import identify
 from ..core.statuses import Kind
 from ..views.terminal import Terminal, clean
 from .completing import complete_row
-from .facts import Facts, gather, print_json, shown_path, state_folder, story_files, terminal
+from .facts import Facts, all_drift, gather, print_json, shown_path, state_folder, terminal
 
 COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
@@ -49,7 +48,7 @@ def check(ctx: click.Context, as_json: bool) -> None:
 def _diagnose(facts: Facts) -> list[Diagnostic]:
     folders = facts.project.folders
     plan = read_all_epics(find_epics_files(folders.planning, [folders.output, os.path.dirname(facts.board.path)]))
-    drift = find_drift([row for epic in facts.epics for row in epic.stories], story_files(facts))
+    drift = all_drift(facts)
     found = [
         *facts.project.diagnostics,
         *check_board(facts.board, facts.epics),
@@ -127,7 +126,7 @@ def _row(board: Board, key: str) -> Row:
 def repair(ctx: click.Context, apply: bool, as_json: bool) -> None:
     """What board and story files disagree on, and what would bring them together. Nothing ever goes back."""
     facts = gather(ctx)
-    drift = find_drift([row for epic in facts.epics for row in epic.stories], story_files(facts))
+    drift = all_drift(facts)
     repairs = plan_repairs(facts.board, facts.epics, drift)
     if apply:
         _apply(facts, repairs)

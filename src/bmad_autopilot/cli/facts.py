@@ -1,18 +1,20 @@
 """What several verbs need to know, gathered once."""
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ..board.overview import EpicView, overview
-from ..board.reconcile import Drift, find_drift, locate
+from ..board.reconcile import Drift, find_drift, locate, locate_some
 from ..board.sprint import Board, find_row, read_board
-from ..board.story_files import StoryFiles
 from ..core.statuses import Kind
 from ..project.open import Project, open_project
-from ..project.skills import Skill, find_skills
-from ..views.terminal import Terminal
+from ..project.skills import Skill
+from ..project.skills import find_skill as find_skill_at
+
+if TYPE_CHECKING:
+    from ..views.terminal import Terminal
 
 
 class Facts(NamedTuple):
@@ -40,23 +42,29 @@ def one_epic(facts: Facts, wanted: str) -> EpicView:
     return next(view for view in facts.epics if view.row is row)
 
 
-def story_files(facts: Facts) -> StoryFiles:
-    folders = facts.project.folders
-    places = [os.path.dirname(facts.board.path), folders.implementation]
-    places += [folders.stories] if folders.stories else []
-    return locate(facts.board, folders.base, places)
+def all_drift(facts: Facts) -> list[Drift]:
+    rows = [row for epic in facts.epics for row in epic.stories]
+    return find_drift(rows, locate(facts.board, facts.project.folders.base, _places(facts)))
 
 
 def drift_under_way(facts: Facts) -> list[Drift]:
-    """Disagreements in the epics under way; `board check` looks at all of them."""
+    """Disagreements in the epics under way only: a look at the board need not open ten thousand files."""
     rows = [row for epic in facts.epics if epic.is_under_way for row in epic.stories]
-    return find_drift(rows, story_files(facts)) if rows else []
+    if not rows:
+        return []
+    return find_drift(rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts)))
+
+
+def _places(facts: Facts) -> list[str]:
+    folders = facts.project.folders
+    places = [os.path.dirname(facts.board.path), folders.implementation]
+    return [*places, folders.stories] if folders.stories else places
 
 
 def find_skill(project: Project, agent: str, name: str) -> Skill | None:
     """A BMAD skill as this agent calls it, in the work tree, at the owner or in the home folder."""
     for place in project.root.places:
-        skill = find_skills(place, agent, os.path.expanduser("~")).get(name)
+        skill = find_skill_at(place, agent, os.path.expanduser("~"), name)
         if skill is not None:
             return skill
     return None
@@ -68,7 +76,9 @@ def state_folder(project: Project) -> str:
     return os.path.join(root.common_dir or os.path.join(root.path, "_bmad-output"), "bmad-autopilot")
 
 
-def terminal(ctx: click.Context) -> Terminal:
+def terminal(ctx: click.Context) -> "Terminal":
+    from ..views.terminal import Terminal
+
     return Terminal(ctx.obj[1])
 
 

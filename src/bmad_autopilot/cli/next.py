@@ -5,7 +5,7 @@ import click
 from ..board.overview import next_action
 from .facts import gather
 from .planning import not_yet, show_plan
-from .upcoming import what_next
+from .what_next import what_next
 
 
 @click.command("next")

@@ -5,13 +5,13 @@ import time
 
 import click
 
-from ..board.overview import EpicView, next_action, open_retrospective
+from ..board.overview import EpicView, count_stories, next_action, open_retrospective
 from ..board.reconcile import Drift
 from ..board.risks import Risk, find_risks
-from ..board.sprint import action_items, count_stories, inline_comment
+from ..board.sprint import action_items, inline_comment
 from ..core.statuses import PARKED, UNKNOWN, Kind
 from .completing import complete_epic
-from .facts import Facts, drift_under_way, gather, one_epic, print_json, shown_path, terminal
+from .facts import Facts, drift_under_way, gather, one_epic, shown_path, terminal
 
 SCHEMA_VERSION = 1
 
@@ -29,7 +29,7 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     drift = drift_under_way(facts)
     risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
     if as_json:
-        print_json(_document(facts, risks, drift))
+        click.echo(_document(facts, risks, drift))
         return
     from .status_view import lines
 
@@ -37,15 +37,17 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     click.echo("\n".join(lines(facts, risks, drift, out, show_all=show_all, one_epic=epic is not None)))
 
 
-def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, object]:
+def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
+    """One JSON document. The stories are the only part that grows, so they are put together by hand: ten thousand
+    dictionaries would take longer than reading the board."""
+    from json import dumps
+
     from .upcoming import upcoming
 
     project, board = facts.project, facts.board
     action = next_action(facts.epics)
     retro = open_retrospective(facts.epics)
-    stories = [row for epic in facts.epics for row in epic.stories]
-    open_items = [item for item in action_items(board) if item.status != "done"]
-    return {
+    head = {
         "version": SCHEMA_VERSION,
         "kind": "status",
         "project": {
@@ -56,37 +58,36 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> dict[str, 
             "era": project.bmad.era.value,
             "board": shown_path(project, board.path),
         },
-        "counts": count_stories(stories),
-        "epics": [_epic(view) for view in facts.epics],
+        "counts": count_stories(facts.epics),
         "next": None if action is None else upcoming(facts, action),
         "retrospective": retro.key if retro else None,
         "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
         "drift": [_drift(facts, item) for item in drift],
-        "action_items": [item._asdict() for item in open_items],
+        "action_items": [item._asdict() for item in action_items(board) if item.status != "done"],
         "unrecognised": [row.key for row in board.of_kind(Kind.OTHER)],
     }
+    epics = ", ".join(map(_epic, facts.epics))
+    return f'{dumps(head, ensure_ascii=False)[:-1]}, "epics": [{epics}]}}'
 
 
-def _epic(view: EpicView) -> dict[str, object]:
-    retro = view.retrospective
-    return {
+def _epic(view: EpicView) -> str:
+    from json import dumps
+    from json.encoder import encode_basestring as quoted
+
+    head = {
         "key": view.key if view.number is not None else None,
         "number": view.number,
         "status": view.row.status.raw if view.row else None,
-        "meaning": view.row.meaning if view.row else None,
+        "meaning": view.row.status.meaning if view.row else None,
         "done": view.finished,
-        "retrospective": retro.status.raw if retro else None,
-        "stories": [
-            {
-                "key": row.key,
-                "number": row.number,
-                "status": row.status.raw,
-                "meaning": row.status.meaning,
-                "line": row.line,
-            }
-            for row in view.stories
-        ],
+        "retrospective": view.retrospective.status.raw if view.retrospective else None,
     }
+    stories = ", ".join(
+        f'{{"key": {quoted(row.key)}, "number": {quoted(row.number)}, "status": {quoted(row.status.raw)}, '
+        f'"meaning": "{row.status.meaning}", "line": {row.line}}}'
+        for row in view.stories
+    )
+    return f'{dumps(head, ensure_ascii=False)[:-1]}, "stories": [{stories}]}}'
 
 
 def _drift(facts: Facts, item: Drift) -> dict[str, object]:

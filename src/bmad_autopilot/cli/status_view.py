@@ -3,15 +3,16 @@
 import os
 from collections.abc import Iterator
 
+from ..board.overview import count_stories
 from ..board.reconcile import Drift
 from ..board.risks import Risk
-from ..board.sprint import action_items, count_stories
+from ..board.sprint import action_items
 from ..project.bmad import Era
 from ..views.status import StatusView, render
 from ..views.terminal import Terminal
 from .facts import Facts, shown_path
 from .status import reasons
-from .upcoming import what_next
+from .what_next import what_next
 
 MOST_DRIFT = 3
 
@@ -20,12 +21,11 @@ def lines(
     facts: Facts, risks: list[Risk], drift: list[Drift], out: Terminal, *, show_all: bool, one_epic: bool
 ) -> Iterator[str]:
     project, board = facts.project, facts.board
-    stories = [row for epic in facts.epics for row in epic.stories]
     view = StatusView(
         title=board.field("project") or os.path.basename(project.root.path),
         subtitle=f"{_bmad(facts)} · {shown_path(project, board.path)}",
         epics=facts.epics,
-        counts=count_stories(stories),
+        counts=count_stories(facts.epics),
         risks=[*((risk.message, risk.hint) for risk in risks), *_drift(drift), *_items(facts)],
         next=what_next(facts),
         reasons=reasons(facts),

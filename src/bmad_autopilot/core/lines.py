@@ -17,7 +17,6 @@ class Flat(NamedTuple):
 
 # Line breaks and characters on which YAML and a line reader could disagree, or which YAML forbids.
 _UNUSUAL = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\r(?!\n)")
-_UNUSUAL_ASCII = re.compile(r"[^\n\x20-\x7e]")
 
 _PLAIN = r"[\w/.][^\s:#]*+(?:(?:[ ]++(?=[^#\s])|:(?=\S)|\#)[^\s:#]*+)*+"
 _LINE = re.compile(
@@ -30,7 +29,8 @@ _NULLS = {"null": None, "Null": None, "NULL": None, "": None}
 
 def scan(text: str) -> Flat | None:
     """Read flat YAML, or give up."""
-    if (not text.isascii() or _UNUSUAL_ASCII.search(text)) and _UNUSUAL.search(text):
+    plain = text.isascii() and text.replace("\n", "").isprintable()
+    if not plain and _UNUSUAL.search(text):
         return None
     lines: list[tuple[str, str, str]] = _LINE.findall(text)
     if len(lines) != text.count("\n") + 1:  # each line matches once or not at all
