@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..core.actions import Action, choose
-from ..core.keys import natural
+from ..core.keys import Order
 from ..core.statuses import BACKLOG, DONE, OPTIONAL, PARKED, STORY_LIFE, UNKNOWN, Kind
 from .sprint import Board, Row
 
@@ -48,20 +48,22 @@ def overview(board: Board) -> list[EpicView]:
     rows: dict[str | None, Row] = {}
     retrospectives: dict[str | None, Row] = {}
     stories: dict[str | None, list[Row]] = {}
+    orders: dict[str | None, Order] = {}
     for row in board.rows.values():
         kind = row.kind
         if kind is Kind.STORY:
             group = stories.get(row.epic)
             if group is None:
                 stories[row.epic] = [row]
+                orders[row.epic] = row.order[0]
             else:
                 group.append(row)
         elif kind is Kind.EPIC:
             rows[row.number] = row
+            orders[row.number] = row.order[0]
         elif kind is Kind.RETROSPECTIVE:
             retrospectives[row.epic] = row
-    numbers = sorted((n for n in rows.keys() | stories.keys() if n is not None), key=natural)
-    ordered: list[str | None] = [*numbers, *([None] if None in stories else [])]
+    ordered = sorted(orders, key=lambda number: (number is None, orders[number]))
     for group in stories.values():
         if len(group) > 1:
             group.sort(key=lambda row: row.order)

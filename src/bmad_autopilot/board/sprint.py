@@ -1,11 +1,13 @@
 """sprint-status.yaml: the board, with the meaning of each row."""
 
 import re
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from ..core.errors import FileError, Place, UsageError
 from ..core.keys import Order, identify_all
-from ..core.statuses import Kind, Status, read_status
+from ..core.statuses import OPTIONAL, Kind, Status, read_status
 from ..files import Text, read_settled
 from ..yamls import Mapping, Node, Scalar, Sequence
 from .cells import Cells, read_cells
@@ -67,21 +69,32 @@ def read_board(path: str) -> Board:
 def board_from_text(text: Text) -> Board:
     cells = read_cells(text)
     _check_keys(cells)
-    found = identify_all([cell[0] for cell in cells.cells])
-    rows: dict[str, Row] = {}
-    shadowed: list[Row] = []
-    statuses: dict[str | None, Status] = {}
-    retro_statuses: dict[str | None, Status] = {}
-    reasons = cells.reasons
-    for (key, value, line), (kind, epic, number, order) in zip(cells.cells, found, strict=True):
-        known = retro_statuses if kind is Kind.RETROSPECTIVE else statuses
-        status = known.get(value)
-        if status is None:
-            status = known[value] = read_status(value or "", kind)
-        if key in rows:
-            shadowed.append(rows.pop(key))
-        rows[key] = Row(key, status, kind, epic, number, order, line, reasons.get(key) if reasons else None)
-    return Board(cells, rows, tuple(shadowed))
+    if not cells.cells:
+        return Board(cells, {}, ())
+    keys, values, lines = zip(*cells.cells, strict=True)
+    kinds, epics, numbers, orders = zip(*identify_all(list(keys)), strict=True)
+    columns = (keys, _statuses(values, kinds), kinds, epics, numbers, orders, lines, map(cells.reasons.get, keys))
+    # Column by column, so that no bytecode runs per row: boards have thousands of them.
+    every = list(map(_NEW_ROW, zip(*columns, strict=True)))
+    rows = dict(zip(keys, every, strict=True))
+    if len(rows) == len(every):
+        return Board(cells, rows, ())
+    shadowed = tuple(row for row in every if rows[row.key] is not row)
+    return Board(cells, {row.key: row for row in every if rows[row.key] is row}, shadowed)
+
+
+_NEW_ROW: Callable[[Iterable[object]], Row] = partial(tuple.__new__, Row)
+
+
+def _statuses(values: tuple[str | None, ...], kinds: tuple[Kind, ...]) -> list[Status]:
+    """Each status is understood once. Only of a retrospective does a word mean something else."""
+    known = {value: read_status(value or "", Kind.STORY) for value in set(values)}
+    if not any(status.raw == OPTIONAL for status in known.values()):
+        return [known[value] for value in values]
+    retro = {value: read_status(value or "", Kind.RETROSPECTIVE) for value in known}
+    return [
+        (retro if kind is Kind.RETROSPECTIVE else known)[value] for value, kind in zip(values, kinds, strict=True)
+    ]
 
 
 def _check_keys(cells: Cells) -> None:

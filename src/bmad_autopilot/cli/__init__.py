@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from .. import __version__
-from ..core.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
 
 # Verb → (module, what it is for). The help page is made from this table, without importing any of them.
 VERBS = {
@@ -78,29 +78,35 @@ def bmad(ctx: click.Context, project: str, color: str) -> None:
 
 
 def main() -> NoReturn:
+    """The program. It does not return, and does not take itself apart: that would take a tenth of its time."""
     gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
+    code = _run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:  # the reader has gone
+        pass
+    os._exit(code)
+
+
+def _run() -> int:
     try:
         code = bmad.main(standalone_mode=False, prog_name=_name())
-        sys.stdout.flush()
-    except click.exceptions.Abort:
-        code = _say("interrupted", EXIT_INTERRUPTED)
-    except KeyboardInterrupt:
-        code = _say("interrupted", EXIT_INTERRUPTED)
+        return code if isinstance(code, int) else EXIT_DONE
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _say("interrupted", EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
-        code = EXIT_USAGE
+        return EXIT_USAGE
     except AutopilotError as error:
-        code = _say(f"error: {_shorten(str(error))}", error.exit_code)
+        return _say(f"error: {_shorten(str(error))}", error.exit_code)
     except (_ReaderGone, BrokenPipeError):
-        # Python would complain again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = 0
+        return EXIT_DONE
     except Exception as error:
         if os.environ.get("BMAD_DEBUG"):
             raise
         help_line = "  help:     run again with BMAD_DEBUG=1 for the trace"
-        code = _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
-    sys.exit(code if isinstance(code, int) else 0)
+        return _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
 
 
 def _name() -> str:

@@ -83,9 +83,11 @@ def _epic(view: EpicView) -> str:
         "retrospective": view.retrospective.status.raw if view.retrospective else None,
     }
     stories = ", ".join(
-        f'{{"key": {quoted(row.key)}, "number": {quoted(row.number)}, "status": {quoted(row.status.raw)}, '
-        f'"meaning": "{row.status.meaning}", "line": {row.line}}}'
-        for row in view.stories
+        [
+            f'{{"key": {quoted(key)}, "number": {quoted(number)}, "status": {quoted(raw)}, '
+            f'"meaning": "{meaning}", "line": {line}}}'
+            for key, (raw, meaning), _, _, number, _, line, _ in view.stories
+        ]
     )
     return f'{dumps(head, ensure_ascii=False)[:-1]}, "stories": [{stories}]}}'
 
