@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bmad_autopilot.board.cells import Cells, read_cells
-from bmad_autopilot.board.edit import change_status
+from bmad_autopilot.board.edit import change_status, find_cell
 from bmad_autopilot.core.errors import AutopilotError, FileError
 from bmad_autopilot.files import Text
 from tests.boards import make_board
@@ -20,14 +20,26 @@ def cells(raw: bytes | str) -> Cells:
     return read_cells(Text("board.yaml", raw if isinstance(raw, bytes) else raw.encode()))
 
 
+def assert_same_cells(one: Cells, other: Cells) -> None:
+    """Put together from its parts or read anew: the same board."""
+    forget = read_cells(Text("other.yaml", b"development_status:\n  1-1-a: done\n"))
+    assert forget is not other
+    again = read_cells(Text(one.text.path, one.text.raw))
+    assert again is not one
+    assert one.text.text == again.text.text == other.text.text
+    assert (one.cells, dict(one.fields)) == (again.cells, dict(again.fields))
+    assert [one.cell_span(i) for i in range(len(one.cells))] == [again.cell_span(i) for i in range(len(one.cells))]
+
+
 def assert_one_token_changes(before: Cells, index: int, status: str) -> None:
-    key = before.cells[index][0]
     raw = before.text.raw
     start, end = before.cell_span(index)
     offset = 3 if before.text.bom else 0
     head = offset + len(before.text.text[:start].encode())
     tail = len(raw) - offset - len(before.text.text[:end].encode())
-    after = change_status(before, key, status)
+    changed = change_status(before, index, status)
+    after = changed.text.raw
+    assert_same_cells(changed, cells(after))
     assert after[:head] == raw[:head]
     assert after[len(after) - tail :] == raw[len(raw) - tail :]
     token = after[head : len(after) - tail].decode()
@@ -78,20 +90,20 @@ def test_many_generated_boards(rng: random.Random, odd: float, data: st.DataObje
 
 def test_a_value_that_must_be_quoted_is() -> None:
     before = cells("development_status:\n  1-1-a: done\n")
-    assert change_status(before, "1-1-a", "yes") == b'development_status:\n  1-1-a: "yes"\n'
-    assert change_status(before, "1-1-a", "a: b # c") == b'development_status:\n  1-1-a: "a: b # c"\n'
+    assert change_status(before, 0, "yes").text.raw == b'development_status:\n  1-1-a: "yes"\n'
+    assert change_status(before, 0, "a: b # c").text.raw == b'development_status:\n  1-1-a: "a: b # c"\n'
 
 
 @pytest.mark.parametrize("status", ["", " ", "a\nb", 'a"b', "a\\b", "a'b", "done ", "\x1b[31m"])
 def test_what_is_no_status_is_refused(status: str) -> None:
     with pytest.raises(AutopilotError, match="not a status"):
-        change_status(cells("development_status:\n  1-1-a: done\n"), "1-1-a", status)
+        change_status(cells("development_status:\n  1-1-a: done\n"), 0, status)
 
 
 def test_a_key_that_stands_twice_is_not_guessed_at() -> None:
     before = cells("development_status:\n  1-1-a: done\n  1-1-a: review\n")
     with pytest.raises(FileError, match="more than once") as caught:
-        change_status(before, "1-1-a", "done")
+        find_cell(before, "1-1-a")
     assert caught.value.found == "lines 2, 3"
 
 
@@ -112,16 +124,16 @@ NOON = time.mktime((2026, 3, 4, 12, 30, 15, 0, 0, -1))
 )
 def test_the_date_keeps_its_form_and_free_text_stays(old: str, new: str) -> None:
     text = "project: x\nlast_updated: {}\ndevelopment_status:\n  1-1-a: backlog\n"
-    after = change_status(cells(text.format(old)), "1-1-a", "done", now=NOON).decode()
+    after = change_status(cells(text.format(old)), 0, "done", now=NOON).text.text
     assert after == text.format(new).replace("backlog", "done")
 
 
 def test_no_date_is_added_where_there_is_none() -> None:
-    after = change_status(cells("development_status:\n  1-1-a: backlog\n"), "1-1-a", "done", now=NOON)
+    after = change_status(cells("development_status:\n  1-1-a: backlog\n"), 0, "done", now=NOON).text.raw
     assert after == b"development_status:\n  1-1-a: done\n"
 
 
 def test_a_date_in_a_file_that_only_the_parser_reads() -> None:
     text = "last_updated: 2026-01-15\nextra: [a]\ndevelopment_status:\n  1-1-a: backlog\n"
-    after = change_status(cells(text), "1-1-a", "done", now=NOON).decode()
+    after = change_status(cells(text), 0, "done", now=NOON).text.text
     assert re.findall("2026-03-04|done", after) == ["2026-03-04", "done"]

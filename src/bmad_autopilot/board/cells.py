@@ -35,7 +35,25 @@ class Cells(NamedTuple):
         return value_span(self.text.text, self.fields[name][2])
 
 
+_last: Cells | None = None
+
+
 def read_cells(text: Text) -> Cells:
+    """The cells of a board. One that has not changed since the last look, or that we wrote ourselves, is not
+    read again: whoever watches a board looks far more often than it changes."""
+    last = _last
+    if last is not None and last.text.raw == text.raw and last.text.path == text.path:
+        return last
+    return remember(_read(text))
+
+
+def remember(cells: Cells) -> Cells:
+    global _last
+    _last = cells
+    return cells
+
+
+def _read(text: Text) -> Cells:
     flat = scan(text.text)
     if flat is not None and SECTION in flat.nested:
         fields = {line[0]: line for line in flat.top if line[0] not in flat.nested}

@@ -30,36 +30,59 @@ class Splice(NamedTuple):
     token: str
 
 
-def change_status(cells: Cells, key: str, status: str, *, now: float | None = None) -> bytes:
-    """The file's bytes with one status changed (and its date, when `now` is given and there is one)."""
-    if (
-        any(char in status for char in "\"'\\")
-        or not status.isprintable()
-        or status.strip() != status
-        or not status
-    ):
-        raise AutopilotError("not a status", found=repr(status), expected="a word such as in-progress")
-    index = _only(cells, key)
+def change_status(cells: Cells, index: int, status: str, *, now: float | None = None) -> Cells:
+    """The board with one status changed (and the date, when `now` is given and there is one)."""
+    _check(status)
     splices = [_value_splice(cells.text.text, cells.cell_span(index), status)]
     dated = _date_splice(cells, now) if now is not None else None
     if dated is not None:
         splices.append(dated)
-    text, pieces = _spliced(cells.text.text, splices)
-    after = Text(cells.text.path, ((BOM if cells.text.bom else "") + text).encode("utf-8"))
+    text, changed = _spliced(cells.text.text, splices)
+    new = Text(cells.text.path, ((BOM if cells.text.bom else "") + text).encode("utf-8"))
     if cells.spans is None:
-        proved = all(_reads_alone(text, start, end) for start, end in pieces)
+        after = _with_lines(cells, new, index, [_line_alone(text, start, end) for start, end in changed])
     else:
-        proved = _reads_the_same(cells, read_cells(after), index, status)
-    if not proved:
+        after = read_cells(new)
+    if after is None or not _is_same_but(cells, after, index, status):
         raise FileError(
-            f"could not be changed without touching more than {key}; nothing was written",
+            f"could not be changed without touching more than {cells.cells[index][0]}; nothing was written",
             place=Place(cells.text.path, cells.cells[index][2]),
             hint="edit this line by hand",
         )
-    return after.raw
+    return after
 
 
-def _only(cells: Cells, key: str) -> int:
+def _check(status: str) -> None:
+    quotes = any(char in status for char in "\"'\\")
+    if not status or quotes or not status.isprintable() or status.strip() != status:
+        raise AutopilotError("not a status", found=repr(status), expected="a word such as in-progress")
+
+
+def _line_alone(text: str, start: int, end: int) -> tuple[str, str | None] | None:
+    """In a regular file every line is read by itself: a changed line that is regular changes no other."""
+    flat = scan(text[start:end].strip(" \r"))
+    return flat.top[0][:2] if flat is not None and len(flat.top) == 1 else None
+
+
+def _with_lines(cells: Cells, text: Text, index: int, lines: list[tuple[str, str | None] | None]) -> Cells | None:
+    """A regular board after some of its lines changed, without reading all the others again."""
+    rows = list(cells.cells)
+    fields = dict(cells.fields)
+    for line in lines:
+        if line is None:
+            return None
+        key, value = line
+        if key == rows[index][0]:
+            rows[index] = (key, value, rows[index][2])
+        elif key in fields:
+            fields[key] = (key, value, fields[key][2])
+        else:
+            return None
+    return cells._replace(text=text, cells=rows, fields=fields)
+
+
+def find_cell(cells: Cells, key: str) -> int:
+    """The index of the one cell with this key."""
     found = [index for index, cell in enumerate(cells.cells) if cell[0] == key]
     if len(found) == 1:
         return found[0]
@@ -116,17 +139,9 @@ def _line_around(text: str, start: int, end: int) -> tuple[int, int]:
     return text.rfind("\n", 0, start) + 1, stop if stop >= 0 else len(text)
 
 
-def _reads_alone(text: str, start: int, end: int) -> bool:
-    """In a regular file every line is read by itself, so a changed line that is regular changes no other."""
-    flat = scan(text[start:end].strip(" \r"))
-    return flat is not None and len(flat.top) == 1 and flat.top[0][1] is not None
-
-
-def _reads_the_same(before: Cells, after: Cells, index: int, status: str) -> bool:
+def _is_same_but(before: Cells, after: Cells, index: int, status: str) -> bool:
     if len(before.cells) != len(after.cells) or after.cells[index][1] != status:
         return False
-    same = all(
-        new == old for i, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)) if i != index
-    )
+    same = before.cells[:index] == after.cells[:index] and before.cells[index + 1 :] == after.cells[index + 1 :]
     changed = {name for name, cell in before.fields.items() if after.fields.get(name) != cell}
     return same and changed <= {"last_updated"} and before.fields.keys() == after.fields.keys()

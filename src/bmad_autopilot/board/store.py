@@ -9,12 +9,12 @@ import os
 import time
 from typing import NamedTuple
 
-from ..core.errors import ConflictError, FileError, Place, UsageError
+from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import LIFE, PARKED, Kind, rank, read_status, suggest_status
 from ..files import exchange, locked, read_bytes, read_settled, sync_folder, write_beside
-from .cells import Cells, read_cells
-from .edit import change_status
+from .cells import read_cells, remember
+from .edit import change_status, find_cell
 
 ROUNDS = 20  # how often a foreign write may come between before we say so
 
@@ -43,7 +43,8 @@ def set_status(
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
             cells = read_cells(read_settled(target))
-            change = _change(cells, key, status)
+            index = find_cell(cells, key)
+            change = Change(key, cells.cells[index][1] or "", status, cells.cells[index][2])
             if expect is not None and change.before != expect:
                 raise ConflictError(
                     f"{key} is not {expect} any more",
@@ -55,22 +56,18 @@ def set_status(
                 return change
             if not regress:
                 _refuse_step_back(path, change)
-            after = change_status(cells, key, status, now=time.time() if now is None else now)
+            after = change_status(cells, index, status, now=time.time() if now is None else now)
             backup = os.path.join(state, os.path.basename(path) + ".bak")
-            if _replace(target, cells.text.raw, after, backup) or _landed(target, key, status):
+            if _replace(target, cells.text.raw, after.text.raw, backup):
+                remember(after)
+                return change
+            if _landed(target, key, status):
                 return change
     raise ConflictError(
         f"was changed {ROUNDS} times by somebody else while {key} was being set",
         place=Place(path),
         hint="find who writes it, then try again",
     )
-
-
-def _change(cells: Cells, key: str, status: str) -> Change:
-    for cell in reversed(cells.cells):
-        if cell[0] == key:
-            return Change(key, cell[1] or "", status, cell[2])
-    raise FileError(f"has no row {key}", place=Place(cells.text.path), hint="see them all: bmad status --all")
 
 
 def _refuse_step_back(path: str, change: Change) -> None:

@@ -19,11 +19,18 @@ class Flat(NamedTuple):
 _UNUSUAL = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\r(?!\n)")
 
 _PLAIN = r"[\w/.][^\s:#]*+(?:(?:[ ]++(?=[^#\s])|:(?=\S)|\#)[^\s:#]*+)*+"
-_LINE = re.compile(
+_LINE = (
     r"^(?:([ ]*+)(\w[\w.·-]{0,900}+):(?:[ ]++([a-z-]++(?=\n)|" + _PLAIN + r'|"[^"\\\n]*+"|' + r"'[^'\n]*+'))?+"
-    r"(?:[ ]++(?:\#.*+)?)?+|[ ]*+(?:\#.*+)?)\r?$",
-    re.VERBOSE | re.MULTILINE,
+    r"(?:[ ]++(?:\#.*+)?)?+|[ ]*+(?:\#.*+)?)\r?$"
 )
+_ASCII_LINE = re.compile(_LINE, re.VERBOSE | re.MULTILINE | re.ASCII)
+
+
+def _line_pattern(text: str) -> re.Pattern[str]:
+    """For most boards the quicker one; the other is compiled when a board needs it."""
+    return _ASCII_LINE if text.isascii() else re.compile(_LINE, re.VERBOSE | re.MULTILINE)
+
+
 _NULLS = {"null": None, "Null": None, "NULL": None, "": None}
 
 
@@ -32,7 +39,7 @@ def scan(text: str) -> Flat | None:
     plain = text.isascii() and text.replace("\n", "").isprintable()
     if not plain and _UNUSUAL.search(text):
         return None
-    lines: list[tuple[str, str, str]] = _LINE.findall(text)
+    lines: list[tuple[str, str, str]] = _line_pattern(text).findall(text)
     if len(lines) != text.count("\n") + 1:  # each line matches once or not at all
         return None
     top: list[Line] = []
@@ -45,28 +52,27 @@ def scan(text: str) -> Flat | None:
             continue
         if token not in values:
             values[token] = token[1:-1] if token[0] in "\"'" else token
-        line = (key, values[token], number)
-        if not indent:
-            top.append(line)
+        if indent:
+            if indent != depth:
+                if block is None or depth:
+                    return None
+                depth = indent
+            assert block is not None
+            block.append((key, values[token], number))
+        else:
+            top.append((key, values[token], number))
             block, depth = None, ""
             if not token:
                 if key in nested:
                     return None
                 block = nested[key] = []
-        elif block is None or indent != (depth or indent):
-            return None
-        else:
-            depth = indent
-            block.append(line)
     return Flat(top, {key: block for key, block in nested.items() if block})
 
 
 def value_span(text: str, number: int) -> tuple[int, int]:
     """Where the value's token stands, quotes included, on a line that `scan` has read."""
-    start = 0
-    for _ in range(number - 1):
-        start = text.index("\n", start) + 1
-    match = _LINE.match(text, start)
+    start = len(text) - len(text.split("\n", number - 1)[-1])
+    match = _line_pattern(text).match(text, start)
     assert match is not None
     if match[3] is None:
         return match.end(2) + 1, match.end(2) + 1
