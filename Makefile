@@ -58,7 +58,7 @@ lint: venv ## Style, types, the one-way imports, and nothing of this machine in 
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy $(filter-out tests/test_%,$(wildcard tests/*.py)) benchmarks scripts
+	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.check_tracked
 

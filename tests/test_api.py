@@ -23,7 +23,8 @@ def test_records() -> None:
     }
     assert Action("dev-story", "1-1-a", "x").context == {}
     assert ExecutionResult("success", "1-1-a").exit_code is None
-    assert StoryResult("1-1-a", "done").results == EpicResult("epic-1", "done").stories == ()
+    assert StoryResult("1-1-a", "done").results == ()
+    assert EpicResult("epic-1", "done").stories == ()
 
 
 @pytest.mark.parametrize(

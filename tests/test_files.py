@@ -32,7 +32,7 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def forbidden(path: str, flags: int) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.os, "open", forbidden)
+    monkeypatch.setattr("bmad_autopilot.files.os.open", forbidden)
     assert refused(tmp_path / "x").message == "cannot be read: Permission denied"
 
 
@@ -79,7 +79,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     def full(fd: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr("bmad_autopilot.files.os.fsync", full)
     with pytest.raises(FileError, match="No space left"):
         files.write_atomic(str(path), b"new")
     assert path.read_text() == "old"

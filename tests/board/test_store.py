@@ -90,7 +90,7 @@ def test_an_edit_that_comes_between_is_kept_and_ours_made_on_top(
 ) -> None:
     """Somebody saves the file after we read it and before we replace it."""
     edits = iter(["1-2-b: ready-for-dev", "1-2-b: in-progress"])
-    real = store.write_beside
+    real = files.write_beside
 
     def meanwhile(target: str, data: bytes) -> str:
         temporary = real(target, data)
@@ -116,7 +116,7 @@ def test_without_an_exchange_an_edit_that_comes_between_is_kept_too(
 def test_who_never_stops_writing_is_named_as_the_reason(
     board: Path, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = store.write_beside
+    real = files.write_beside
 
     def always(target: str, data: bytes) -> str:
         temporary = real(target, data)
@@ -144,7 +144,7 @@ def test_a_half_written_board_is_waited_for(board: Path) -> None:
     with board.open("w") as handle:
         handle.write(half)
         handle.flush()
-        finish = threading.Timer(0.01, lambda: (handle.write(rest), handle.flush()))
+        finish = threading.Timer(0.01, lambda: print(rest, end="", file=handle, flush=True))
         finish.start()
         found = read_board(str(board))
         finish.join()
