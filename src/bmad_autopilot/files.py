@@ -38,7 +38,8 @@ def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> byt
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
-            raise FileError("cannot be read", place=Place(path), found=kind, expected="a file")
+            hint = f"move it away: mv {path} {path}.old"
+            raise FileError("cannot be read", place=Place(path), found=kind, expected="a file", hint=hint)
         if info.st_size > limit:
             raise FileError(
                 "is too large to be read",
@@ -90,7 +91,8 @@ def _decode(path: str, raw: bytes) -> str:
         )
     nul = raw.find(b"\0")
     if nul >= 0:
-        raise FileError("holds a NUL byte", place=_place(path, raw, nul), expected="text")
+        hint = "restore the file; a NUL byte is what a crash or a binary leaves"
+        raise FileError("holds a NUL byte", place=_place(path, raw, nul), expected="text", hint=hint)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -39,7 +39,10 @@ def codes(found: Board) -> list[tuple[int | None, str, str | None]]:
             "epic-1: done\n1-1-a: review",
             [(2, "done-epic-open-story", "bmad board set epic-1 in-progress --force")],
         ),
-        ("epic-1: in-progress\n1-1-a: done\n1-2-b: blocked", [(2, "finished-epic", "bmad board set epic-1 done")]),
+        ("epic-1: in-progress\n1-1-a: done\n1-2-b: done", [(2, "finished-epic", "bmad board set epic-1 done")]),
+        ("epic-1: contexted\n1-1-a: done", [(2, "finished-epic", "bmad board set epic-1 done")]),
+        ("epic-1: in-progress\n1-1-a: done\n1-2-b: blocked", []),
+        ("epic-1: Done\n1-1-a: done", [(2, "legacy-status", "bmad board set epic-1 done")]),
         (
             "epic-1: backlog\n1-1-a: backlog\n1-1-b: backlog",
             [(4, "duplicate-number", "give it a number of its own")],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.board.overview import overview
-from bmad_autopilot.board.reconcile import Drift, find_drift, locate
+from bmad_autopilot.board.reconcile import Drift, find_drift, locate, odd_files
 from bmad_autopilot.board.repair import plan_repairs, repair_story_file
 from bmad_autopilot.board.sprint import Board, read_board
 from bmad_autopilot.core.errors import ConflictError
@@ -126,10 +126,37 @@ def test_repairs(tmp_path: Path) -> None:
     assert repairs_of(board, tmp_path) == [
         ("epic-1", "backlog", "in-progress"),
         ("1-2-b", "In progress", "in-progress"),
-        ("epic-2", "contexted", "done"),
+        ("epic-2", "contexted", "in-progress"),  # a blocked story keeps it open
         ("2-1-c", "review", "done"),
         ("epic-2-retrospective", "completed", "done"),
         ("1-1-a", "review", "done"),  # in its story file
+    ]
+
+
+def test_an_epic_is_done_when_all_its_stories_are(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "epic-1: in-progress\n1-1-a: review")
+    (tmp_path / "1-1-a.md").write_text(story_text("1-1-a", "done"))
+    assert repairs_of(board, tmp_path) == [("epic-1", "in-progress", "done"), ("1-1-a", "review", "done")]
+
+
+def test_the_reason_names_the_ledger_and_its_word(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "epic-1: in-progress\n1-1-a: in-progress")
+    (tmp_path / "spec-1-1-a.md").write_text("---\ntitle: x\nstatus: done\n---\n\nText\n")
+    (repair,) = plan_repairs(board, overview(board), drift_of(board, tmp_path))
+    assert (repair.after, repair.why) == ("review", "its spec says done")
+
+
+def test_odd_story_files(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: review\n1-2-b: review\n1-3-c: review")
+    (tmp_path / "1-1-a.md").write_text("# Story 1.1: A\n\nNothing said.\n")
+    (tmp_path / "1-2-b.md").write_text(story_text("1-2-b", "wibble"))
+    (tmp_path / "1-3-c.md").write_text(story_text("1-3-c", "review"))
+    (tmp_path / "9-9-x.md").write_text(story_text("9-9-x", "done"))
+    found = odd_files(board, locate(board, str(tmp_path), [str(tmp_path)]))
+    assert [(item.code, Path(item.place.file).name, item.place.line) for item in found] == [
+        ("no-status-line", "1-1-a.md", None),
+        ("unknown-file-status", "1-2-b.md", 3),
+        ("file-not-on-board", "9-9-x.md", None),
     ]
 
 

@@ -73,6 +73,13 @@ def test_a_step_back_must_be_meant(board: Path, state: str) -> None:
     assert "1-1-a: backlog   # why" in board.read_text()
 
 
+def test_what_is_done_is_not_parked_by_mistake(board: Path, state: str) -> None:
+    set_status(str(board), "1-1-a", "done", state=state)
+    with pytest.raises(UsageError, match="step back"):
+        set_status(str(board), "1-1-a", "skipped", state=state)
+    set_status(str(board), "1-1-a", "skipped", state=state, regress=True)
+
+
 def test_parking_and_unparking_is_no_step_back(board: Path, state: str) -> None:
     set_status(str(board), "1-1-a", "blocked", state=state)
     set_status(str(board), "1-1-a", "ready-for-dev", state=state)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.projects import MIXED, mixed
 from tests.support import ProjectMaker
-from tests.terminals import assert_golden, piped
+from tests.terminals import assert_golden, in_terminal, piped, plain
 
 BOARD = "_bmad-output/implementation-artifacts/sprint-status.yaml"
 
@@ -38,16 +38,16 @@ def test_check_fails_on_errors_only(project: ProjectMaker) -> None:
 def test_set_changes_one_word(project: ProjectMaker) -> None:
     sample = mixed(project)
     done = piped("board", "set", "2.2", "done", cwd=sample.root)
-    assert (done.returncode, done.stdout) == (0, f"{BOARD}:14: 2-2-search: review → done\n")
+    assert (done.returncode, done.stdout) == (0, "2-2-search: review → done (sprint-status.yaml:14)\n")
     assert sample.board.read_text() == MIXED.replace("2-2-search: review", "2-2-search: done")
     assert sample.git("status", "--porcelain").splitlines()[0].endswith("sprint-status.yaml")
     done = piped("board", "set", "2-2", "done", cwd=sample.root)
-    assert done.stdout == f"{BOARD}:14: 2-2-search is done already\n"
+    assert done.stdout == "2-2-search is done already (sprint-status.yaml:14)\n"
 
 
 def test_set_epics_and_retrospectives(project: ProjectMaker) -> None:
     sample = mixed(project)
-    assert piped("board", "set", "epic-2", "done", cwd=sample.root).returncode == 0
+    assert piped("board", "set", "epic-2", "done", "--force", cwd=sample.root).returncode == 0
     assert piped("board", "set", "epic-2-retrospective", "done", cwd=sample.root).returncode == 0
     text = sample.board.read_text()
     assert "  epic-2: done\n" in text
@@ -60,6 +60,9 @@ def test_set_epics_and_retrospectives(project: ProjectMaker) -> None:
         (["2-2", "backlog"], 2, "would be a step back"),
         (["2-2", "finished"], 2, "did you mean done?"),
         (["epic-2", "review"], 2, "is not a status of an epic"),
+        (["epic-2", "done"], 2, "has stories that are not done"),
+        (["2", "done"], 2, "is epic-2 meant?"),
+        (["2-1", "blocked"], 2, "would be a step back"),
         (["9-9", "done"], 2, "no story 9-9"),
         (["2-2", "done", "--expect", "backlog"], 1, "is not backlog any more"),
         (["../../etc/passwd", "done"], 2, "no story"),
@@ -84,7 +87,7 @@ def test_repair_shows_then_applies_then_has_nothing_left(project: ProjectMaker) 
     shown = piped("board", "repair", cwd=sample.root)
     assert shown.stdout.splitlines() == [
         f"{BOARD}:10: epic-1-retrospective: completed → done (an older or odd spelling)",
-        f"{BOARD}:14: 2-2-search: review → done (its file says done)",
+        f"{BOARD}:14: 2-2-search: review → done (its story file says done)",
         "2 changes to make: bmad board repair --apply",
     ]
     assert sample.board.read_text() == MIXED
@@ -102,3 +105,20 @@ def test_repair_brings_a_story_file_forward(project: ProjectMaker) -> None:
     )
     assert piped("board", "repair", "--apply", cwd=sample.root).returncode == 0
     assert "Status: done\n" in sample.story("1-1-a").read_text()
+
+
+def test_on_a_terminal_each_file_is_named_once(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    shown = plain(in_terminal("board", "check", cwd=sample.root, columns=80))
+    assert_golden("board-check-80", shown)
+    assert shown.count("sprint-status.yaml") == 1
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_a_project_that_cannot_be_written_is_said_plainly(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    (sample.root / ".git" / "bmad-autopilot").write_text("in the way")
+    done = piped("board", "set", "2-2", "done", cwd=sample.root)
+    assert done.returncode == 1
+    assert done.stderr.startswith("bmad: error: .git/bmad-autopilot: ")
+    assert sample.board.read_text() == MIXED

@@ -108,3 +108,14 @@ def test_the_call_is_shown_as_one_would_type_it(project: ProjectMaker) -> None:
     shown = in_terminal("next", "--dry-run", cwd=mixed(project).root, columns=60)
     call = plain(shown).split("after\n")[1].split("\n\n")[0].replace("\\\n", " ")
     assert shlex.split(call)[:2] == ["claude", "-p"]
+
+
+def test_a_disagreement_is_said_with_the_plan(project: ProjectMaker) -> None:
+    done = piped("run-story", "2-2", "--dry-run", cwd=mixed(project).root)
+    assert "! 2-2-search is review on the board, done in its story file (bmad board repair)" in done.stdout
+
+
+def test_a_story_that_stands_twice_is_not_planned(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-1-a: backlog\n"
+    done = piped("run-story", "1-1", "--dry-run", cwd=project(board=board, stories={}).root)
+    assert (done.returncode, "lines 3, 4" in done.stderr) == (4, True)

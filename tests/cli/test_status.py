@@ -90,7 +90,7 @@ def test_one_epic_with_its_title(project: ProjectMaker) -> None:
 def test_an_epic_that_is_not_there(project: ProjectMaker, wanted: str) -> None:
     done = piped("status", "--epic", wanted, cwd=mixed(project).root)
     assert done.returncode == 2
-    assert f"no epic {wanted} on the board" in done.stderr
+    assert f"no epic {wanted.removeprefix('epic-')} on the board" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["mixed", "finished", "empty"])
@@ -101,7 +101,7 @@ def test_json_keeps_its_schema(project: ProjectMaker, name: str) -> None:
     jsonschema.Draft202012Validator(schema).validate(document)
     if name == "mixed":
         assert document["next"]["invocation"].startswith("/bmad-dev-story 2-3-sharing")
-        assert document["next"]["command"] == "bmad run-story 2-3"
+        assert document["next"]["command"] == "bmad run-story 2-3 --dry-run"
         assert [item["code"] for item in document["drift"]] == ["board-behind"]
         assert document["unrecognised"] == ["loose-notes"]
     else:
@@ -181,7 +181,7 @@ def test_text_from_the_board_cannot_drive_the_terminal(project: ProjectMaker) ->
 
 def test_outside_any_project(tmp_path: Path) -> None:
     done = piped("status", cwd=tmp_path)
-    assert (done.returncode, "no board" in done.stderr) == (4, True)
+    assert (done.returncode, "BMAD is not installed here" in done.stderr) == (4, True)
     done = piped("-C", "nowhere", "status", cwd=tmp_path)
     assert (done.returncode, "no such folder" in done.stderr) == (4, True)
 
@@ -197,3 +197,45 @@ def test_a_linked_worktree_shows_its_own_board_and_names_its_owner(project: Proj
     assert document["project"]["root"] == str(sample.root)
     assert document["project"]["checkout"] == str(lane)
     assert document["counts"]["review"] == 0
+
+
+def test_one_epic_has_a_next_of_its_own(project: ProjectMaker) -> None:
+    shown = piped("status", "--epic", "3", cwd=mixed(project).root).stdout
+    assert "next  create-story 3-1-billing" in shown
+    assert "bmad run-story 3-1 --dry-run" in shown
+
+
+def test_everything_parked_is_not_everything_done(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-2-b: blocked  # no key yet\n"
+    sample = project(board=board, stories={})
+    shown = " ".join(piped("status", cwd=sample.root).stdout.split())
+    assert "1-2-b blocked no key yet" in shown
+    assert "nothing that can start by itself; of 2 stories, 1-2-b is blocked" in shown
+    assert "bmad board set 1-2-b ready-for-dev" in shown
+    assert piped("next", "--dry-run", cwd=sample.root).returncode == 3
+    assert piped("run-story", "1-2", "--dry-run", cwd=sample.root).returncode == 3
+
+
+def test_the_next_story_is_always_on_the_screen(project: ProjectMaker) -> None:
+    """Among many epics and many open stories, the one that comes next is shown with its epic."""
+    lines = ["development_status:"]
+    for epic in range(1, 31):
+        lines.append(f"  epic-{epic}: in-progress")
+        lines += [f"  {epic}-{n}-story: ready-for-dev" for n in range(1, 31)]
+    lines[lines.index("  29-28-story: ready-for-dev")] = "  29-28-story: in-progress"
+    shown = piped("status", cwd=project(board="\n".join(lines) + "\n", stories={}).root).stdout
+    assert "\n    29-28-story  in-progress\n" in shown
+    assert "17 under way" in shown
+
+
+def test_a_reader_that_is_full_is_no_internal_error(project: ProjectMaker) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "status"], cwd=mixed(project).root, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "bmad: error: No space left on device\n")
+
+
+def test_without_an_installed_skill_there_is_the_doctor(project: ProjectMaker) -> None:
+    sample = project(board="development_status:\n", stories={}, era="build")
+    assert "claude /bmad-sprint-planning" in piped("status", cwd=sample.root).stdout

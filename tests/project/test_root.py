@@ -211,5 +211,5 @@ def test_a_fifo_called_git_does_not_hang(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", ["missing", "a\0b", "file"])
 def test_a_start_that_is_no_folder_is_an_error(tmp_path: Path, start: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="no such folder"):
+    with pytest.raises(FileError, match=r"no such folder|not a folder"):
         find_root(f"{tmp_path}/{start}")

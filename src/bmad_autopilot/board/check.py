@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
-from ..core.statuses import DONE, LIFE, PARKED, UNKNOWN, Kind, suggest_status
+from ..core.statuses import DONE, LIFE, PARKED, UNKNOWN, Kind, plain_word, suggest_status
 from .epics import EpicsFile
 from .overview import EpicView
 from .reconcile import Drift
@@ -14,8 +14,10 @@ from .sprint import Board, Row
 
 def check_board(board: Board, epics: list[EpicView]) -> Iterator[Diagnostic]:
     """Diagnostics from the board alone."""
+    finished = {epic.key for epic in epics if is_finished(epic)}
     for row in board.rows.values():
-        yield from _check_row(board, row)
+        if row.key not in finished:  # it has a better status than a newer word for the old one
+            yield from _check_row(board, row)
     for row in board.shadowed:
         last = board.rows[row.key]
         differs = row.status.raw != last.status.raw
@@ -46,23 +48,30 @@ def _check_row(board: Board, row: Row) -> Iterator[Diagnostic]:
         hint = f"{command} {near}" if near else f"{command} STATUS"
         yield _at(board, row, Severity.WARNING, "unknown-status", message, hint)
     elif row.status.is_legacy:
-        message = f"{row.key}: {row.status.raw} is an older word for {row.meaning}"
+        how = "spelled" if plain_word(row.status.raw) == row.meaning else "an older word for"
+        message = f"{row.key}: {row.status.raw} is {how} {row.meaning}"
         yield _at(board, row, Severity.NOTE, "legacy-status", message, f"{command} {row.meaning}")
+
+
+def is_finished(epic: EpicView) -> bool:
+    """All stories done, the epic's own row not yet."""
+    is_open = epic.row is not None and epic.row.meaning not in (DONE, PARKED, UNKNOWN)
+    return is_open and bool(epic.stories) and epic.finished == len(epic.stories)
 
 
 def _check_epic(board: Board, epic: EpicView) -> Iterator[Diagnostic]:
     if epic.row is None:
         for row in epic.stories:
             message = f"{row.key} belongs to no epic of this board"
-            yield _at(board, row, Severity.WARNING, "orphaned-story", message, f"add a row {epic.key}")
+            hint = f"add a row {epic.key}" if epic.number else "begin its key with the number of an epic"
+            yield _at(board, row, Severity.WARNING, "orphaned-story", message, hint)
         return
-    stories = [row for row in epic.stories if row.meaning != PARKED]
-    waiting = [row for row in stories if row.meaning != DONE]
+    waiting = [row for row in epic.stories if row.meaning not in (DONE, PARKED)]
     if epic.row.meaning == DONE and waiting:
         message = f"{epic.key} is done, but {waiting[0].key} is {waiting[0].status.raw}"
         hint = f"bmad board set {epic.key} in-progress --force"
         yield _at(board, epic.row, Severity.WARNING, "done-epic-open-story", message, hint)
-    elif stories and not waiting and epic.row.meaning not in (DONE, PARKED, UNKNOWN):
+    elif is_finished(epic):
         message = f"all stories of {epic.key} are done, the epic is {epic.row.status.raw}"
         yield _at(board, epic.row, Severity.NOTE, "finished-epic", message, f"bmad board set {epic.key} done")
     elif not epic.stories and epic.row.meaning not in (DONE, PARKED, UNKNOWN):
@@ -74,7 +83,8 @@ def check_drift(board: Board, drift: list[Drift]) -> Iterator[Diagnostic]:
         severity = Severity.NOTE if item.code == "file-behind" else Severity.WARNING
         hint = "bmad board repair" if item.further else None
         if item.code == "no-story-file":
-            yield _at(board, item.row, severity, item.code, item.message, "BMAD's create-story makes it")
+            hint = f"see which step makes it: bmad run-story {item.row.key} --dry-run"
+            yield _at(board, item.row, severity, item.code, item.message, hint)
         else:
             yield Diagnostic(severity, item.code, item.message, item.place, hint)
 

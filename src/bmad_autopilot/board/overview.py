@@ -31,7 +31,7 @@ class EpicView(NamedTuple):
         if self.row is not None and self.row.status.meaning == PARKED:
             return True
         if not self.stories:
-            return self.row is not None and self.row.status.meaning == DONE
+            return self.row is not None and self.row.status.meaning in (DONE, UNKNOWN)
         return self.meanings.count(DONE) + self.meanings.count(PARKED) == len(self.meanings)
 
     @property

@@ -4,11 +4,12 @@ In real projects one story in eight disagrees. Differences are shown and, on req
 ever silently taken back."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import FileError, Place
-from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank, suggest_status
 from .sprint import Board, Row
 from .story_files import StoryFiles, find_story_files, story_location
 from .story_status import StoryStatus, read_story_status
@@ -22,7 +23,9 @@ class Drift(NamedTuple):
     message: str
     place: Place
     further: str | None = None
-    file: StoryStatus | None = None
+    said: str = ""  # by the story file or the spec, as written
+    ledger: str = "story file"
+    file: StoryStatus | None = None  # where it can be changed
 
 
 def locate(board: Board, root: str, folders: Iterable[str]) -> StoryFiles:
@@ -82,8 +85,8 @@ def _compare(row: Row, path: str) -> Drift | None:
     place = Place(path, status.line)
     message = f"{row.key} is {row.status.raw} on the board, {status.raw} in its story file"
     if ahead > 0:
-        return Drift("file-behind", row, message, place, row.meaning, status)
-    return Drift("board-behind", row, message, place, status.meaning, status)
+        return Drift("file-behind", row, message, place, row.meaning, status.raw, file=status)
+    return Drift("board-behind", row, message, place, status.meaning, status.raw, file=status)
 
 
 def _compare_spec(row: Row, path: str) -> Drift | None:
@@ -96,9 +99,31 @@ def _compare_spec(row: Row, path: str) -> Drift | None:
         return None
     place = Place(path, status.line)
     if status.raw.lower() == "blocked" and row.meaning != DONE:
-        return Drift("spec-blocked", row, f"{row.key} is blocked in its spec", place)
+        return Drift("spec-blocked", row, f"{row.key} is blocked in its spec", place, None, status.raw, "spec")
     meaning = REVIEW if status.meaning == DONE else status.meaning
     if meaning != PARKED and rank(meaning) > rank(row.meaning):
         message = f"{row.key} is {row.status.raw} on the board, {status.raw} in its spec"
-        return Drift("board-behind", row, message, place, meaning)
+        return Drift("board-behind", row, message, place, meaning, status.raw, "spec")
     return None
+
+
+def odd_files(board: Board, files: StoryFiles) -> Iterator[Diagnostic]:
+    """Story files that tell nothing: of no story on the board, without a status, with one nobody knows."""
+    numbers = {row.number for row in board.rows.values() if row.kind is Kind.STORY}
+    for number, paths in files.stories.items():
+        path = paths[0]
+        if number not in numbers:
+            message = f"is the file of story {number}, which is not on the board"
+            yield Diagnostic(Severity.NOTE, "file-not-on-board", message, Place(path))
+            continue
+        try:
+            status = read_story_status(path)
+        except FileError:
+            continue  # said as drift
+        if status is None:
+            yield Diagnostic(Severity.NOTE, "no-status-line", "has no status line", Place(path), "add `Status: …`")
+        elif status.meaning == UNKNOWN:
+            near = suggest_status(status.raw)
+            hint = f"perhaps {near}" if near else None
+            message = f"{status.raw} is not a status of a story"
+            yield Diagnostic(Severity.NOTE, "unknown-file-status", message, Place(path, status.line), hint)

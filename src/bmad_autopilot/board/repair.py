@@ -37,8 +37,7 @@ def plan_repairs(board: Board, epics: list[EpicView], drift: list[Drift]) -> lis
 def _from_drift(board: Board, item: Drift) -> Repair:
     assert item.further is not None
     if item.code == "board-behind":
-        said = item.file.raw if item.file else item.further
-        return _set(board, item.row, item.further, f"its file says {said}")
+        return _set(board, item.row, item.further, f"its {item.ledger} says {item.said}")
     assert item.file is not None
     why = f"the board says {item.row.status.raw}"
     return Repair(item.row.key, item.file.raw, item.further, why, item.place, item.file)
@@ -49,10 +48,9 @@ def _epic(board: Board, epic: EpicView, raised: dict[str, str]) -> Repair | None
     if epic.row is None or epic.row.meaning in (DONE, PARKED, UNKNOWN):
         return None
     words = [raised.get(row.key, row.meaning) for row in epic.stories]
-    counted = [word for word in words if word != PARKED]
-    if counted and all(word == DONE for word in counted):
+    if words and all(word == DONE for word in words):
         return _set(board, epic.row, DONE, "all its stories are done")
-    if epic.row.meaning == BACKLOG and any(word not in (BACKLOG, UNKNOWN) for word in counted):
+    if epic.row.meaning == BACKLOG and any(word not in (BACKLOG, PARKED, UNKNOWN) for word in words):
         return _set(board, epic.row, IN_PROGRESS, "its stories have begun")
     return None
 

@@ -64,7 +64,8 @@ def _order(epics: list[EpicView]) -> list[Risk]:
     orphans = [row for epic in epics if epic.row is None for row in epic.stories]
     if orphans:
         message = f"{_count(orphans, 'story')} without an epic row: {_names([row.key for row in orphans], 2)}"
-        risks.append(Risk("orphaned-story", message, "add the epic's row to the board"))
+        missing = next((epic.key for epic in epics if epic.row is None and epic.number), None)
+        risks.append(Risk("orphaned-story", message, f"add a row {missing}" if missing else None))
     for epic in epics:
         if epic.row is None:
             continue
@@ -86,7 +87,8 @@ def _flow(counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
         waits = f" and {counts[REVIEW] - 1} more wait" if counts[REVIEW] > 1 else " waits"
         risks.append(Risk("in-review", f"{first.key}{waits} for code-review"))
     if counts[IN_PROGRESS] and not counts[READY]:
-        risks.append(Risk("nothing-ready", "a story is in progress and none is ready: stay with it"))
+        what = "a story is" if counts[IN_PROGRESS] == 1 else f"{counts[IN_PROGRESS]} stories are"
+        risks.append(Risk("nothing-ready", f"{what} in progress and none is ready: finish before starting more"))
     started = any(epic.row and epic.row.meaning != BACKLOG for epic in epics)
     if counts[BACKLOG] and not started and not any(counts[word] for word in (READY, IN_PROGRESS, REVIEW, DONE)):
         risks.append(Risk("nothing-started", "every epic is in the backlog: the first story has to be created"))

@@ -110,7 +110,8 @@ def _check_keys(cells: Cells) -> None:
                 "has a key that cannot name a story file",
                 place=Place(cells.text.path, line, _column(cells, line)),
                 found=(shown[:60] + "…" if len(shown) > 60 else shown) or "an empty key",
-                expected=f"letters, digits and - (at most {MAX_KEY_BYTES} bytes), such as 1-2-account-management",
+                expected=f"no / and no .., at most {MAX_KEY_BYTES} bytes, such as 1-2-account-management",
+                hint="rename the key",
             )
 
 
@@ -150,11 +151,16 @@ def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
     label = wanted.lower().removeprefix("epic-").removeprefix("epic ") if kind is Kind.EPIC else wanted
     number = number_of(label)
     matches = [row for row in rows if row.number == number]
-    if not matches:
+    if not matches and _could_begin(wanted, kind):
         matches = [row for row in rows if _begins(row.key.lower(), wanted.lower())]
     if len(matches) == 1:
         return matches[0]
     raise _not_one(board, wanted, kind, matches or rows, ambiguous=bool(matches))
+
+
+def _could_begin(wanted: str, kind: Kind) -> bool:
+    """A bare `3` is an epic's number, not the beginning of `3-1-search`; an empty word begins nothing."""
+    return bool(wanted.strip()) and (kind is not Kind.STORY or not re.fullmatch(r"\d+[a-z]?", wanted))
 
 
 def _begins(key: str, prefix: str) -> bool:
@@ -175,18 +181,24 @@ def _not_one(board: Board, wanted: str, kind: Kind, rows: list[Row], *, ambiguou
 
     close = get_close_matches(wanted, [row.key for row in rows], n=3, cutoff=0.5)
     return UsageError(
-        f"no {kind.value} {wanted} on the board",
+        f"no {kind.value} {wanted.removeprefix('epic-') or '(empty)'} on the board",
         place=Place(board.path),
-        expected=f"one of {len(rows)} {_plural(kind)}" + (f", perhaps {', '.join(close)}" if close else ""),
-        hint="see them all: bmad status --all",
+        expected=f"perhaps {', '.join(close)}" if close else None,
+        hint=_hint(board, wanted),
     )
+
+
+def _hint(board: Board, wanted: str) -> str:
+    epic = board.rows.get(f"epic-{wanted}")
+    return f"is {epic.key} meant? Write it so" if epic else "see them all: bmad status --all"
 
 
 def _plural(kind: Kind) -> str:
     return {Kind.STORY: "stories", Kind.EPIC: "epics"}.get(kind, kind.value + "s")
 
 
-def short_key(row: Row) -> str:
-    """The shortest thing a person can type for a story: `1-2`, where its key begins so; else the key."""
+def short_key(board: Board, row: Row) -> str:
+    """The shortest thing a person can type for a story: `1-2`, where its key begins so and no other's does."""
     short = row.number.replace(".", "-")
-    return short if row.key.lower().startswith(short + "-") else row.key
+    alone = sum(other.number == row.number for other in board.rows.values() if other.kind is Kind.STORY) == 1
+    return short if alone and row.key.lower().startswith(short + "-") else row.key

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
-from ..core.statuses import LIFE, PARKED, Kind, rank, read_status, suggest_status
+from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest_status
 from ..files import exchange, locked, read_bytes, read_settled, sync_folder, write_beside
 from .cells import read_cells, remember
 from .edit import change_status, find_cell
@@ -72,7 +72,8 @@ def set_status(
 
 def _refuse_step_back(path: str, change: Change) -> None:
     kind = identify([change.key])[change.key].kind
-    if 0 <= rank(change.after, kind) < rank(read_status(change.before, kind).meaning, kind):
+    before, after = (read_status(word, kind).meaning for word in (change.before, change.after))
+    if 0 <= rank(after, kind) < rank(before, kind) or (before == DONE and after == PARKED):
         raise UsageError(
             f"{change.key} is {change.before}; {change.after} would be a step back",
             place=Place(path, change.line),

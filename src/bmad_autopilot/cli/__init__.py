@@ -1,7 +1,9 @@
 """The command line. One file per verb; a verb's file is imported when the verb is used."""
 
 import gc
+import io
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -22,7 +24,7 @@ VERBS = {
     "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),
     "completion": ("completion", "Print the shell's completion script."),
 }
-HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", "")}
+HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", ""), "autopilot": ("autopilot", "")}
 
 
 class _ReaderGone(Exception):
@@ -79,6 +81,10 @@ def bmad(ctx: click.Context, project: str, color: str) -> None:
 
 def main() -> NoReturn:
     """The program. It does not return, and does not take itself apart: that would take a tenth of its time."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character gets a question mark
     gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
     code = _run()
     try:
@@ -86,6 +92,8 @@ def main() -> NoReturn:
         sys.stderr.flush()
     except BrokenPipeError:  # the reader has gone
         pass
+    except OSError as error:  # a full disk behind `>`
+        code = code or _say(f"error: {error.strerror}", EXIT_FAILED)
     os._exit(code)
 
 
@@ -102,6 +110,9 @@ def _run() -> int:
         return _say(f"error: {_shorten(str(error))}", error.exit_code)
     except (_ReaderGone, BrokenPipeError):
         return EXIT_DONE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"error: {_shorten(where)}{error.strerror or error}", EXIT_FAILED)
     except Exception as error:
         if os.environ.get("BMAD_DEBUG"):
             raise

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..core.statuses import Kind
+from ..core.statuses import OPTIONAL, STORY_LIFE, Kind
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,6 +24,13 @@ def complete_epic(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def complete_row(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     return _complete(ctx, incomplete, (Kind.EPIC, Kind.STORY, Kind.RETROSPECTIVE))
+
+
+def complete_status(ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+    from click.shell_completion import CompletionItem
+
+    words = (*STORY_LIFE, "blocked", "deferred", OPTIONAL)
+    return [CompletionItem(word) for word in words if word.startswith(incomplete.lower())]
 
 
 def _complete(ctx: click.Context, incomplete: str, kinds: tuple[Kind, ...]) -> "list[CompletionItem]":

@@ -7,7 +7,8 @@ import click
 
 from ..board.overview import EpicView, overview
 from ..board.reconcile import Drift, find_drift, locate, locate_some
-from ..board.sprint import Board, find_row, read_board
+from ..board.sprint import Board, Row, find_row, read_board
+from ..board.story_files import StoryFiles
 from ..core.statuses import Kind
 from ..project.open import Project, open_project
 from ..project.skills import Skill
@@ -42,17 +43,23 @@ def one_epic(facts: Facts, wanted: str) -> EpicView:
     return next(view for view in facts.epics if view.row is row)
 
 
-def all_drift(facts: Facts) -> list[Drift]:
-    rows = [row for epic in facts.epics for row in epic.stories]
-    return find_drift(rows, locate(facts.board, facts.project.folders.base, _places(facts)))
+def all_files(facts: Facts) -> StoryFiles:
+    return locate(facts.board, facts.project.folders.base, _places(facts))
 
 
-def drift_under_way(facts: Facts) -> list[Drift]:
-    """Disagreements in the epics under way only: a look at the board need not open ten thousand files."""
-    rows = [row for epic in facts.epics if epic.is_under_way for row in epic.stories]
+def all_stories(facts: Facts) -> list[Row]:
+    return [row for epic in facts.epics for row in epic.stories]
+
+
+def drift_of(facts: Facts, rows: list[Row]) -> list[Drift]:
+    """Disagreements about some stories: a look at the board need not open ten thousand files."""
     if not rows:
         return []
     return find_drift(rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts)))
+
+
+def drift_under_way(facts: Facts) -> list[Drift]:
+    return drift_of(facts, [row for epic in facts.epics if epic.is_under_way for row in epic.stories])
 
 
 def _places(facts: Facts) -> list[str]:

@@ -3,6 +3,7 @@
 import click
 
 from ..board.overview import next_action
+from ..core.errors import EXIT_DONE, EXIT_HUMAN
 from .facts import gather
 from .planning import not_yet, show_plan
 from .what_next import what_next
@@ -14,12 +15,16 @@ from .what_next import what_next
 @click.pass_context
 def next(ctx: click.Context, dry_run: bool, as_json: bool) -> None:
     """Do the next thing."""
+    facts = gather(ctx)
     if not dry_run:
         raise not_yet("bmad next --dry-run")
-    facts = gather(ctx)
     action = next_action(facts.epics)
-    if action is None and not as_json:
-        click.echo(what_next(facts).sentence)
+    if action is not None:
+        show_plan(ctx, facts, [facts.board.rows[action.story_id]], as_json=as_json, first_only=True)
         return
-    rows = [facts.board.rows[action.story_id]] if action else []
-    show_plan(ctx, facts, rows, as_json=as_json, first_only=True)
+    if as_json:
+        show_plan(ctx, facts, [], as_json=True)
+    else:
+        click.echo(what_next(facts).sentence)
+    unfinished = any(epic.finished < len(epic.stories) for epic in facts.epics)
+    ctx.exit(EXIT_HUMAN if unfinished else EXIT_DONE)

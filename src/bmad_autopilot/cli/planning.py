@@ -5,12 +5,13 @@ import shlex
 import click
 
 from ..agents.calls import CALLS
+from ..board.edit import find_cell
 from ..board.sprint import Row
-from ..core.errors import EXIT_FAILED, UsageError
-from ..core.statuses import DONE
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
+from ..core.statuses import DONE, PARKED, UNKNOWN
 from ..views.terminal import Terminal, clean, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
-from .facts import Facts, find_skill, print_json, terminal
+from .facts import Facts, drift_of, find_skill, print_json, terminal
 from .upcoming import pipeline_name
 
 
@@ -21,6 +22,7 @@ def not_yet(instead: str) -> UsageError:
 def show_plan(
     ctx: click.Context, facts: Facts, rows: list[Row], *, as_json: bool, first_only: bool = False
 ) -> None:
+    _refuse_duplicates(facts, rows)
     pipeline = pipeline_name(facts)
     project = facts.project
     plans = [
@@ -37,11 +39,23 @@ def show_plan(
         out = terminal(ctx)
         for row, plan in zip(rows, plans, strict=True):
             _show_story(row, plan, pipeline, out)
-        click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
+        if steps:
+            click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
+        for item in drift_of(facts, rows):
+            click.echo(f"! {clean(item.message)}" + (" (bmad board repair)" if item.further else ""))
     for agent, skill in missing:
         click.echo(f"bmad: BMAD's {skill} is not installed for {agent}: bmad doctor", err=True)
     if missing:
         ctx.exit(EXIT_FAILED)
+    waiting = any(row.meaning in (PARKED, UNKNOWN) for row in rows)
+    ctx.exit(EXIT_HUMAN if waiting and not steps else EXIT_DONE)
+
+
+def _refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
+    """Which of two rows counts is not ours to guess before an agent is paid."""
+    for row in rows:
+        if any(other.key == row.key for other in facts.board.shadowed):
+            find_cell(facts.board.cells, row.key)
 
 
 def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from ..board.overview import count_stories
+from ..board.overview import count_stories, next_action
 from ..board.reconcile import Drift
 from ..board.risks import Risk
 from ..board.sprint import action_items
@@ -21,13 +21,15 @@ def lines(
     facts: Facts, risks: list[Risk], drift: list[Drift], out: Terminal, *, show_all: bool, one_epic: bool
 ) -> Iterator[str]:
     project, board = facts.project, facts.board
+    action = next_action(facts.epics)
     view = StatusView(
         title=board.field("project") or os.path.basename(project.root.path),
         subtitle=f"{_bmad(facts)} · {shown_path(project, board.path)}",
         epics=facts.epics,
         counts=count_stories(facts.epics),
         risks=[*((risk.message, risk.hint) for risk in risks), *_drift(drift), *_items(facts)],
-        next=what_next(facts),
+        next=what_next(facts, one_epic=one_epic),
+        next_key=action.story_id if action else None,
         reasons=reasons(facts),
         show_all=show_all,
         one_epic=one_epic,

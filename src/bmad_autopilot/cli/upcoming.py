@@ -18,7 +18,7 @@ def upcoming(facts: Facts, action: Action) -> dict[str, object]:
         "step": step.name,
         "agent": agent,
         "invocation": f"{invocation} {action.story_id}" if invocation else None,
-        "command": f"bmad run-story {short_key(row)}",
+        "command": f"bmad run-story {short_key(facts.board, row)} --dry-run",
     }
 
 

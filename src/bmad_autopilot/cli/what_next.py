@@ -3,46 +3,64 @@
 import shlex
 
 from ..board.overview import next_action, open_retrospective
-from ..board.sprint import short_key
-from ..core.statuses import DONE, PARKED
+from ..board.sprint import Row, short_key
+from ..core.actions import Action
+from ..core.statuses import DONE, PARKED, UNKNOWN
 from ..views.status import Next
-from .facts import Facts
+from .facts import Facts, find_skill
 from .upcoming import call_for
 
+Command = tuple[str, str]  # what to type, what it is for
 
-def what_next(facts: Facts) -> Next:
+
+def what_next(facts: Facts, *, one_epic: bool = False) -> Next:
     action = next_action(facts.epics)
-    if action is not None:
-        row = facts.board.rows[action.story_id]
-        step, agent, invocation = call_for(facts, action)
-        sentence = f"{step.name} {action.story_id}, which is {row.status.raw}"
-        commands = [("bmad next --dry-run", "see each agent call it takes")]
-        if invocation:
-            prompt = shlex.quote(f"{invocation} {short_key(row)}")
-            commands.append((f"{agent} {prompt}", "do this step yourself"))
-        else:
-            commands.append(("bmad doctor", f"BMAD's {step.skill} is not installed for {agent}"))
-        return Next(sentence, tuple(commands))
-    return _nothing(facts)
+    return _nothing(facts) if action is None else _something(facts, action, one_epic=one_epic)
+
+
+def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
+    row = facts.board.rows[action.story_id]
+    step, agent, invocation = call_for(facts, action)
+    short = short_key(facts.board, row)
+    plan = f"bmad run-story {short} --dry-run" if one_epic else "bmad next --dry-run"
+    commands = [(plan, "see each agent call it takes")]
+    if invocation:
+        commands.append((f"{agent} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))
+    else:
+        commands.append(("bmad doctor", f"BMAD's {step.skill} is not installed for {agent}"))
+    return Next(f"{step.name} {action.story_id}, which is {row.status.raw}", tuple(commands))
 
 
 def _nothing(facts: Facts) -> Next:
     stories = [row for epic in facts.epics for row in epic.stories]
     left = [row for row in stories if row.meaning != DONE]
     if not stories:
-        return Next(
-            "no stories on the board yet: plan them with BMAD's sprint-planning",
-            (("bmad doctor", "is BMAD installed here?"),),
-        )
-    if any(row.meaning != PARKED for row in left):
-        return Next(
-            f"nothing to do: {len(left)} of {len(stories)} stories are not done, but parked or of unknown status",
-            (("bmad board check", "see which, line by line"),),
-        )
+        return Next("no stories on the board yet", _by_skill(facts, "sprint-planning", "", "plan them"))
     if left:
-        verb = "is" if len(left) == 1 else "are"
-        return Next(f"nothing to do: all stories are done but {len(left)}, which {verb} parked")
+        return _left(left, len(stories))
+    whole = "the one story is" if len(stories) == 1 else f"all {len(stories)} stories are"
     retro = open_retrospective(facts.epics)
     if retro is None:
-        return Next(f"nothing: all {len(stories)} stories are done")
-    return Next(f"all {len(stories)} stories are done; {retro.key} is still open")
+        return Next(f"nothing: {whole} done")
+    command = _by_skill(facts, "retrospective", retro.epic or "", "look back on the epic")
+    return Next(f"{whole} done; {retro.key} is still open", command)
+
+
+def _left(left: list[Row], total: int) -> Next:
+    """Stories remain, but none that may be started without a person's word."""
+    first = left[0]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    sentence = f"nothing that can start by itself; of {total} stories, {first.key} is {first.status.raw}{more}"
+    if any(row.meaning == UNKNOWN for row in left):
+        return Next(sentence, (("bmad board check", "see which, line by line"),))
+    free = f"bmad board set {first.key} ready-for-dev" if first.meaning == PARKED else "bmad status --all"
+    return Next(sentence, ((free, "once it can go on"),))
+
+
+def _by_skill(facts: Facts, name: str, arguments: str, purpose: str) -> tuple[Command, ...]:
+    agent = facts.project.config.agent
+    skill = find_skill(facts.project, agent, name)
+    if skill is None or not skill.usable:
+        return (("bmad doctor", f"BMAD's {name} is not installed for {agent}"),)
+    prompt = f"{skill.invocation} {arguments}".strip()
+    return ((f"{agent} {shlex.quote(prompt)}", purpose),)

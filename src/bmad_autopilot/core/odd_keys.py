@@ -30,12 +30,12 @@ def _epic_number(key: str) -> str | None:
 
 def _identify_one(key: str, epics: Collection[str]) -> Identity:
     epic = _epic_number(key)
-    if _RETRO.search(key):
+    cut = _cut(key, epics) if epic is None else None
+    if _RETRO.search(key) and cut is None:
         number = epic or number_of(_RETRO.sub("", key))
         return Identity(Kind.RETROSPECTIVE, epic, number, (natural(number), (LAST + 1, "")))
     if epic is not None:
         return Identity(Kind.EPIC, epic, epic, (natural(epic), ()))
-    cut = _cut(key, epics)
     if cut is None:
         return Identity(Kind.OTHER, None, key, ((LAST + 2,), (key,)))
     epic, story = cut

@@ -52,7 +52,7 @@ def find_folders(
     return next((found for found in results if os.path.isdir(found[0].output)), results[-1])
 
 
-def require_board(folders: Folders) -> str:
+def require_board(folders: Folders, *, installed: bool = True) -> str:
     """The board's path, or the error that says why there is none and what helps."""
     if folders.board is not None:
         return folders.board
@@ -65,10 +65,15 @@ def require_board(folders: Folders) -> str:
             hint="choose one in bmad-autopilot.toml:\n"
             + "\n".join(f'              board = "{path}"' for path in shown[:8]),
         )
+    if not installed:
+        raise FileError(
+            "no board, and BMAD is not installed here",
+            place=Place(folders.base),
+            hint="another folder? bmad -C DIR status; else see what is missing: bmad doctor",
+        )
     raise FileError(
-        "no board",
+        "no board yet",
         place=Place(os.path.join(folders.implementation, BOARD_NAME)),
-        expected=BOARD_NAME,
         hint='make one with BMAD\'s sprint-planning, or name it in bmad-autopilot.toml: board = "path"',
     )
 

@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from ..core.diagnostics import Diagnostic
-from .bmad import Bmad, detect_bmad
+from .bmad import Bmad, Era, detect_bmad
 from .config import Config, load_config
 from .folders import Folders, find_folders, require_board
 from .layers import read_settings
@@ -20,7 +20,7 @@ class Project(NamedTuple):
 
     def require_board(self) -> str:
         """The board's path, or the FileError that says why there is none and what helps."""
-        return require_board(self.folders)
+        return require_board(self.folders, installed=self.bmad.era is not Era.NONE)
 
 
 def open_project(start: str, *, home: str | None = None) -> Project:

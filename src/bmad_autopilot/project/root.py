@@ -28,7 +28,8 @@ class Root(NamedTuple):
 def find_root(start: str) -> Root:
     """The project that `start` is part of. Without any trace of BMAD: git's top, else `start` itself."""
     if "\0" in start or not os.path.isdir(start):
-        raise FileError("no such folder", place=Place(start.replace("\0", "\\0")), expected="a folder")
+        what = "is not a folder" if "\0" not in start and os.path.lexists(start) else "no such folder"
+        raise FileError(what, place=Place(start.replace("\0", "\\0")), expected="a folder inside the project")
     start = os.path.realpath(start)
     tree = find_work_tree(start)
     if tree is None:

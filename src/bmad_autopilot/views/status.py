@@ -20,6 +20,7 @@ COLORS = {
 MOST_EPICS = 12
 MOST_LINES = 24  # of epics and their stories, on the one screen
 BAR = 20
+URGENCY = (IN_PROGRESS, REVIEW, READY, UNKNOWN, PARKED)
 
 
 class Next(NamedTuple):
@@ -37,6 +38,7 @@ class StatusView(NamedTuple):
     risks: list[tuple[str, str | None]]  # message, what helps
     next: Next
     reasons: dict[str, str]  # why a parked story is parked
+    next_key: str | None = None
     show_all: bool = False
     one_epic: bool = False
     titles: dict[str, str] = {}  # noqa: RUF012  epic number → title, where the epics file was read
@@ -71,40 +73,50 @@ def _header(view: StatusView, out: Terminal) -> Iterator[str]:
 
 
 def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
-    shown = view.epics if view.show_all or view.one_epic else _choose(view.epics)
+    whole = view.show_all or view.one_epic
+    shown = view.epics if whole else _choose(view)
     label = min(max((display_width(epic.key) for epic in shown), default=6), 24)
     busy = sum(bool(_active(epic)) for epic in shown)
-    most = None if view.show_all or view.one_epic else max(1, (MOST_LINES - len(shown)) // max(1, busy))
+    most = None if whole else max(1, (MOST_LINES - len(shown)) // max(1, busy))
+    chosen = {id(epic) for epic in shown}
     skipped: list[EpicView] = []
-    left_out = {id(epic) for epic in view.epics} - {id(epic) for epic in shown}
     for epic in view.epics:
-        if id(epic) in left_out:
+        if id(epic) not in chosen:
             skipped.append(epic)
             continue
-        yield from _skipped(skipped, out)
+        yield from _skipped(view, skipped, label, out)
         skipped = []
         yield _epic_line(view, epic, label, out)
         yield from _stories(view, epic, most, out)
-    yield from _skipped(skipped, out)
+    yield from _skipped(view, skipped, label, out)
 
 
-def _choose(epics: list[EpicView]) -> list[EpicView]:
-    """On one screen: what is under way, then what comes, then what is over, as far as there is room."""
-    if len(epics) <= MOST_EPICS:
-        return epics
-    under_way = [epic for epic in epics if epic.is_under_way]
-    coming = [epic for epic in epics if not epic.is_closed and not epic.is_under_way]
-    return (under_way + coming[:3])[:MOST_EPICS]
+def _choose(view: StatusView) -> list[EpicView]:
+    """On one screen: the epic of the next story, what else is under way (the most urgent first), what comes."""
+    if len(view.epics) <= MOST_EPICS:
+        return view.epics
+    under_way = [epic for epic in view.epics if epic.is_under_way]
+    under_way.sort(key=lambda epic: min((_urgency(view, row) for row in epic.stories), default=len(URGENCY)))
+    coming = [epic for epic in view.epics if not epic.is_closed and not epic.is_under_way]
+    return [*under_way[:MOST_EPICS], *coming[: max(0, min(3, MOST_EPICS - len(under_way)))]]
 
 
-def _skipped(epics: list[EpicView], out: Terminal) -> Iterator[str]:
-    if epics:
+def _urgency(view: StatusView, row: Row) -> int:
+    if row.key == view.next_key:
+        return -1
+    return URGENCY.index(row.meaning) if row.meaning in URGENCY else len(URGENCY)
+
+
+def _skipped(view: StatusView, epics: list[EpicView], label: int, out: Terminal) -> Iterator[str]:
+    if len(epics) == 1:
+        yield _epic_line(view, epics[0], label, out)
+    elif epics:
         closed = sum(epic.is_closed for epic in epics)
+        begun = sum(epic.is_under_way for epic in epics)
+        tally = {"closed": closed, "under way": begun, "to come": len(epics) - closed - begun}
+        parts = ", ".join(f"{n} {word}" for word, n in tally.items() if n)
         stories = sum(len(epic.stories) for epic in epics)
-        parts = [f"{closed} closed"] if closed else []
-        parts += [f"{len(epics) - closed} to come"] if closed < len(epics) else []
-        words = "epic" if len(epics) == 1 else "epics"
-        line = f"  … {len(epics)} more {words} ({', '.join(parts)}; {stories} stories; --all shows them)"
+        line = f"  … {len(epics)} more epics ({parts}; {stories} stories; --all shows them)"
         yield out.style(cut(line, out.width), "dim")
 
 
@@ -126,19 +138,22 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
 
 def _active(epic: EpicView) -> list[Row]:
     """What the one screen shows of an epic: stories that are neither over nor still to come."""
-    return [row for row in epic.stories if row.meaning not in (DONE, BACKLOG)] if not epic.is_closed else []
+    if epic.row is not None and epic.row.meaning in (PARKED, DONE) and epic.is_closed:
+        return []
+    return [row for row in epic.stories if row.meaning not in (DONE, BACKLOG)]
 
 
 def _stories(view: StatusView, epic: EpicView, most: int | None, out: Terminal) -> Iterator[str]:
-    rows = epic.stories if most is None else _active(epic)
-    shown = rows if most is None or len(rows) <= most else rows[: max(1, most - 1)]
+    rows = shown = epic.stories if most is None else _active(epic)
+    if most is not None and len(rows) > most:
+        urgent = sorted(rows, key=lambda row: _urgency(view, row))[: max(1, most - 1)]
+        shown = [row for row in rows if row in urgent]
     widest = max((display_width(row.key) for row in shown), default=0)
     for row in shown:
         yield _story_line(view, row, min(widest, max(12, out.width - 24)), out)
     if len(rows) > len(shown):
-        yield out.style(
-            cut(f"    … {len(rows) - len(shown)} more (--epic {epic.number} shows them)", out.width), "dim"
-        )
+        text = f"    … {len(rows) - len(shown)} more (--epic {epic.number} shows them)"
+        yield out.style(cut(text, out.width), "dim")
 
 
 def _story_line(view: StatusView, row: Row, key_room: int, out: Terminal) -> str:

@@ -23,9 +23,9 @@ class Terminal:
 
     def __init__(self, color: str = "auto", width: int | None = None) -> None:
         out = sys.stdout
-        is_terminal = out.isatty()
-        self.width = width or _width(is_terminal)
-        self.color = color == "always" or (color == "auto" and _wants_color(is_terminal))
+        self.is_terminal = out.isatty()
+        self.width = width or _width(self.is_terminal)
+        self.color = color == "always" or (color == "auto" and _wants_color(self.is_terminal))
         self.unicode = (out.encoding or "").lower().replace("-", "") == "utf8"
 
     def style(self, text: str, *names: str) -> str:
