@@ -85,7 +85,7 @@ def test_the_owners_file_counts_not_the_lanes(tmp_path: Path) -> None:
         ('[role.dev]\nagent = "claude"\n', 1, "`roles"),
         ('[roles.developer]\nmodel = "x"\n', 1, "`roles.dev"),
         ('[roles.dev]\nmodle = "x"\n', 2, "`roles.dev.model`"),
-        ('# a\n\n[commands]\ninstall = "x"\nzzzzzz = 1\n', 5, "docs/configuration.md"),
+        ('# a\n\n[commands]\ninstall = "x"\nzzzzzz = 1\n', 5, "here stand: install, check, test, build"),
         ("roles.dev.color = 1\n", 1, ""),
         ('test = ["x"]\n', 1, "`commands.test`"),
     ],

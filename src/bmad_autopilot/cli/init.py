@@ -40,8 +40,14 @@ def init(ctx: click.Context, force: bool, dry_run: bool) -> None:
     for outcome in _outcomes(project, force=force, dry_run=dry_run):
         outcomes.append(outcome)
         click.echo(_line(root, outcome, out, dry_run=dry_run))
-    click.echo(f"\nnext: {_next(project, dry_run=dry_run)}")
-    ctx.exit(EXIT_FAILED if any(outcome.what == REFUSED for outcome in outcomes) else EXIT_DONE)
+    refused = any(outcome.what == REFUSED for outcome in outcomes)
+    if refused:
+        click.echo("\nnext: see to these files, then bmad init")
+    elif dry_run and any(outcome.what == WRITTEN for outcome in outcomes):
+        click.echo(f"\nnext: bmad init{' --force' if force else ''}")
+    else:
+        click.echo(f"\nnext: {_next(project)}")
+    ctx.exit(EXIT_FAILED if refused else EXIT_DONE)
 
 
 def _header(root: Root) -> str:
@@ -124,8 +130,6 @@ def _clients(root: Root, config: Config) -> list[str]:
     ]
 
 
-def _next(project: Project, *, dry_run: bool) -> str:
-    if dry_run:
-        return "bmad init"
+def _next(project: Project) -> str:
     ready = project.bmad.era is not Era.NONE and project.folders.board is not None
     return "bmad status" if ready else "bmad doctor"

@@ -47,6 +47,7 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
     project, board = facts.project, facts.board
     action = next_action(facts.epics)
     retro = open_retrospective(facts.epics)
+    why = reasons(facts)
     head = {
         "version": SCHEMA_VERSION,
         "kind": "status",
@@ -64,6 +65,13 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
         "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
         "drift": [_drift(facts, item) for item in drift],
         "action_items": [item._asdict() for item in action_items(board) if item.status != "done"],
+        "parked": [
+            {"key": row.key, "status": row.status.raw, "reason": why.get(row.key)}
+            for epic in facts.epics
+            if PARKED in epic.meanings
+            for row in epic.stories
+            if row.meaning == PARKED
+        ],
         "unrecognised": [row.key for row in board.of_kind(Kind.OTHER)],
     }
     epics = ", ".join(map(_epic, facts.epics))
@@ -108,7 +116,7 @@ def reasons(facts: Facts) -> dict[str, str]:
     """Why a parked story is parked: its `blocked_reason`, else the comment beside it."""
     found = {}
     for epic in facts.epics:
-        for row in epic.stories:
+        for row in epic.stories if PARKED in epic.meanings or UNKNOWN in epic.meanings else ():
             if row.meaning in (PARKED, UNKNOWN):
                 reason = row.reason or inline_comment(facts.board, row)
                 if reason:

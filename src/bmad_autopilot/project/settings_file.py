@@ -95,7 +95,7 @@ def _unknown(text: Text, name: str, known: list[str]) -> FileError:
     table, _, last = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in known if other.rpartition(".")[0] == table}
     anywhere = {other.rpartition(".")[2]: other for other in known}
-    hint = _suggest(last, beside) or _suggest(last, anywhere) or "see docs/configuration.md for the keys"
+    hint = _suggest(last, beside) or _suggest(last, anywhere) or f"here stand: {', '.join(beside)}"
     return _error(text, name, f"unknown key `{name}`", "", "", hint)
 
 

@@ -31,20 +31,24 @@ _MARKS = {
     State.WARN: ("warn", "yellow"),
     State.FAIL: ("FAIL", "red"),
 }
+NARROW = 70
 _MARK_WIDTH = max(len(mark) for mark, _ in _MARKS.values())
 
 
 def render(checks: list[Check], out: Terminal) -> Iterator[str]:
     names = max((display_width(clean(check.name)) for check in checks), default=0)
+    narrow = out.width < NARROW  # then what was found stands below the name, not beside it
+    indent = " " * (_MARK_WIDTH + 2 + (0 if narrow else names + 2))
     for check in checks:
         mark, color = _MARKS[check.state]
         head = out.style(mark, color) + " " * (_MARK_WIDTH - len(mark))
         name = clean(check.name)
-        indent = " " * (_MARK_WIDTH + 2 + names + 2)
-        room = max(out.width - len(indent), 20)
-        first, *more = _lines(check.found, room)
-        yield f"{head}  {name}{' ' * (names - display_width(name))}  {first}"
-        yield from (indent + line for line in more)
+        lines = [indent + line for line in _lines(check.found, max(out.width - len(indent), 20))]
+        if narrow:
+            yield f"{head}  {name}"
+        else:
+            yield f"{head}  {name}{' ' * (names - display_width(name))}  {lines.pop(0).lstrip()}"
+        yield from lines
         if check.fix:
             yield from _fix(check.fix, indent, out)
     yield ""
@@ -67,7 +71,7 @@ def _fix(text: str, indent: str, out: Terminal) -> Iterator[str]:
 def _summary(checks: list[Check], out: Terminal) -> str:
     failed, warned = (sum(check.state is state for check in checks) for state in (State.FAIL, State.WARN))
     if failed:
-        return out.style(f"{failed} of {len(checks)} checks failed: nothing can run before that is mended", "red")
+        return out.style(f"{failed} of {len(checks)} checks failed: mend those first", "red")
     if warned:
         return f"nothing failed; {warned} warning{'s' * (warned != 1)}"
     return "all is well"
