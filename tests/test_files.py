@@ -1,12 +1,14 @@
 """The door to the file system: what cannot be read is said, what is written is whole."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from bmad_autopilot import files
 from bmad_autopilot.core.errors import FileError
+from bmad_autopilot.exchange import exchange
 
 
 def refused(path: Path) -> FileError:
@@ -99,14 +101,40 @@ def test_what_we_write_is_known_to_be_whole(tmp_path: Path, monkeypatch: pytest.
     assert files.read_settled(str(path)).raw == b"new"
 
 
+def test_a_half_written_file_that_was_renamed_is_still_half(tmp_path: Path) -> None:
+    """An editor truncates, and the file is moved before it is filled: its inode has changed, its content not."""
+    path, other = tmp_path / "x", tmp_path / "y"
+    with path.open("w") as handle:
+        os.rename(path, other)
+        os.rename(other, path)
+        fill = threading.Timer(0.1, lambda: print("whole", file=handle, flush=True))
+        fill.start()
+        assert files.read_settled(str(path)).text == "whole\n"
+        fill.join()
+
+
+def test_an_empty_file_is_empty_after_a_while(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("")
+    os.utime(path, (1, 1))
+    assert files.read_settled(str(path)).text == ""
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="lock"), files.locked(str(tmp_path / "lock")):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_exchange_swaps_two_files(tmp_path: Path) -> None:
     one, two = tmp_path / "1", tmp_path / "2"
     one.write_text("one")
     two.write_text("two")
-    if not files.exchange(str(one), str(two)):
+    if not exchange(str(one), str(two)):
         pytest.skip("this file system cannot exchange files")
     assert (one.read_text(), two.read_text()) == ("two", "one")
-    assert not files.exchange(str(one), str(tmp_path / "none"))
+    assert not exchange(str(one), str(tmp_path / "none"))
 
 
 def test_a_lock_excludes_and_is_free_again(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""The one door to the file system: bounded reads, durable atomic writes, locks that die with their owner."""
+"""The door to the file system: bounded reads, durable atomic writes, locks that die with their owner."""
 
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 from .core.errors import ConflictError, FileError, Place
 
@@ -25,8 +26,9 @@ class Text:
         self.text = text[1:] if self.bom else text
 
 
-def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> bytes:
-    """The whole of a regular file (or its first `head` bytes), or a FileError that says what is there instead."""
+@contextmanager
+def _opened(path: str, limit: int = MAX_TEXT_BYTES) -> Iterator[BinaryIO]:
+    """A regular file of bounded size, or a FileError that says what is there instead."""
     try:
         # O_NONBLOCK: opening a fifo must not wait for a writer that never comes.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -49,36 +51,65 @@ def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> byt
             )
         # Not fdopen first: it fails on a folder in words of its own.
         with os.fdopen(fd, "rb", closefd=False) as handle:
-            return handle.read(head)
+            yield handle
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
     finally:
         os.close(fd)
 
 
+def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> bytes:
+    """The whole of a regular file, or its first `head` bytes."""
+    with _opened(path, limit) as handle:
+        return handle.read(head)
+
+
 def read_text(path: str, *, limit: int = MAX_TEXT_BYTES) -> Text:
     return Text(path, read_bytes(path, limit=limit))
 
 
-SETTLE_SECONDS = 0.02
+SETTLE_SECONDS = 0.03
+EMPTY_SECONDS = 1.0  # an editor that has just truncated a file is given this long to fill it
+_ROUNDS = 100
+_WHOLE = 314_159  # the last digits, in nanoseconds, of the time on every file we write
 
 
 def read_settled(path: str) -> Text:
     """Read a file that people and other programs also write. One written in place a moment ago may be half there
-    (an editor truncates, then writes): look again until it has held still. One that was renamed into place, as
-    ours are, is whole, and shows it: its inode changed after its content did."""
+    (an editor truncates, then writes): look again until it has held still. One of ours is whole, and says so by
+    its time: whoever writes into it afterwards changes that."""
     import time
 
-    for _ in range(50):
-        data = read_bytes(path)
-        info = os.stat(path)
+    before = None
+    for _ in range(_ROUNDS):
+        data, info = _read_with_time(path)
         age = time.time() - info.st_mtime
-        if info.st_ctime_ns != info.st_mtime_ns or not 0 <= age < SETTLE_SECONDS:
-            break
-        time.sleep(SETTLE_SECONDS - age)
-        if read_bytes(path) == data:
-            break
-    return Text(path, data)
+        now = (info.st_ino, info.st_mtime_ns, data)
+        is_whole = info.st_mtime_ns % 1_000_000 == _WHOLE or not 0 <= age < SETTLE_SECONDS or now == before
+        # While a file is being truncated it is empty before its time changes: that proves nothing.
+        if is_whole if data else now == before and not 0 <= age < EMPTY_SECONDS:
+            return Text(path, data)
+        before = now
+        time.sleep(max(SETTLE_SECONDS - age, SETTLE_SECONDS / 3))
+    hint = f"find who writes it: fuser {path}"
+    raise ConflictError("is being written without a pause", place=Place(path), hint=hint)
+
+
+def _read_with_time(path: str) -> tuple[bytes, os.stat_result]:
+    """The content and the time that belongs to it: both of one open file, and neither changed between."""
+    with _opened(path) as handle:
+        for _ in range(_ROUNDS):
+            before = os.fstat(handle.fileno())
+            handle.seek(0)
+            data = handle.read()
+            after = os.fstat(handle.fileno())
+            if (before.st_mtime_ns, before.st_size, len(data)) == (
+                after.st_mtime_ns,
+                after.st_size,
+                after.st_size,
+            ):
+                break
+        return data, after
 
 
 def _decode(path: str, raw: bytes) -> str:
@@ -148,9 +179,9 @@ def write_beside(target: str, data: bytes) -> str:
 
 
 def _mark_whole(fd: int) -> None:
-    """Set the content's time a microsecond back, so that it differs from the inode's for `read_settled`."""
     info = os.fstat(fd)
-    os.utime(fd, ns=(info.st_atime_ns, info.st_mtime_ns - 1000))
+    marked = info.st_mtime_ns - info.st_mtime_ns % 1_000_000 + _WHOLE
+    os.utime(fd, ns=(info.st_atime_ns, marked))
 
 
 def sync_folder(folder: str) -> None:
@@ -159,19 +190,6 @@ def sync_folder(folder: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def exchange(path: str, other: str) -> bool:
-    """Swap two files in one step, so that what was there is kept and can be looked at. False where the system
-    or the file system cannot."""
-    import ctypes
-
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
-        return False
-    at_cwd, swap = -100, 2
-    return bool(renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(other), swap) == 0)
 
 
 @contextmanager

@@ -175,7 +175,7 @@ def test_a_story_file_is_changed_in_its_status_alone(tmp_path: Path) -> None:
     path.write_bytes(text.encode())
     (item,) = drift_of(board, tmp_path)
     assert item.file is not None
-    repair_story_file(str(path), item.file, "done")
+    repair_story_file(str(path), item.file, "done", state=str(tmp_path / "state"))
     assert path.read_bytes().decode() == text.replace("**Review**", "**done**")
     with pytest.raises(ConflictError, match="changed meanwhile"):
-        repair_story_file(str(path), item.file, "done")
+        repair_story_file(str(path), item.file, "done", state=str(tmp_path / "state"))

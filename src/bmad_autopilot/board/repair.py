@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from ..core.errors import ConflictError, Place
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, LIFE, PARKED, UNKNOWN
-from ..files import BOM, Text, read_text, write_atomic
+from ..exchange import replace_unchanged
+from ..files import BOM, Text, read_settled
 from .overview import EpicView
 from .reconcile import Drift
 from .sprint import Board, Row
+from .store import backup_path
 from .story_status import StoryStatus, find_status
 
 
@@ -59,16 +61,17 @@ def _set(board: Board, row: Row, status: str, why: str) -> Repair:
     return Repair(row.key, row.status.raw, status, why, Place(board.path, row.line))
 
 
-def repair_story_file(path: str, seen: StoryStatus, status: str) -> None:
-    """Change the status token of a story file, if it still is the one that was seen."""
+def repair_story_file(path: str, seen: StoryStatus, status: str, *, state: str) -> None:
+    """Change the status token of a story file, if it still is the one that was seen. Agents write these files:
+    it is replaced only as long as it holds still."""
     target = os.path.realpath(path)
-    text = read_text(target)
-    found = find_status(text.text)
-    if found != seen:
-        raise ConflictError("changed meanwhile", place=Place(path, seen.line), hint="bmad board repair")
+    text = read_settled(target)
     new = text.text[: seen.start] + status + text.text[seen.end :]
     after = Text(target, ((BOM if text.bom else "") + new).encode("utf-8"))
     proof = find_status(after.text)
     if proof is None or proof.raw != status:
         raise ConflictError("its status line cannot be changed safely", place=Place(path, seen.line))
-    write_atomic(target, after.raw)
+    os.makedirs(state, exist_ok=True)
+    same = find_status(text.text) == seen
+    if not same or not replace_unchanged(target, text.raw, after.raw, backup_path(state, target)):
+        raise ConflictError("changed meanwhile", place=Place(path, seen.line), hint="bmad board repair")

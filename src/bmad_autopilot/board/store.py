@@ -1,8 +1,7 @@
 """Writing the board durably, beside other writers: lock, compare-and-set, backup, atomic replace, proof.
 
-Our own processes take the lock. People and BMAD's skills do not, so the replace is an exchange: what was there
-at that very moment comes out on the other side, and when it is not what we started from, the change is made
-again on top of it. Nobody's edit is lost.
+Our own processes take the lock. People and BMAD's skills do not: what they wrote meanwhile comes to light when the
+files are exchanged, and the change is made again on top of it.
 """
 
 import os
@@ -12,7 +11,8 @@ from typing import NamedTuple
 from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest_status
-from ..files import exchange, locked, read_bytes, read_settled, sync_folder, write_beside
+from ..exchange import replace_unchanged
+from ..files import locked, read_settled
 from .cells import read_cells, remember
 from .edit import change_status, find_cell
 
@@ -57,8 +57,7 @@ def set_status(
             if not regress:
                 _refuse_step_back(path, change)
             after = change_status(cells, index, status, now=time.time() if now is None else now)
-            backup = os.path.join(state, os.path.basename(path) + ".bak")
-            if _replace(target, cells.text.raw, after.text.raw, backup):
+            if replace_unchanged(target, cells.text.raw, after.text.raw, backup_path(state, target)):
                 remember(after)
                 return change
             if _landed(target, key, status):
@@ -68,6 +67,13 @@ def set_status(
         place=Place(path),
         hint="find who writes it, then try again",
     )
+
+
+def backup_path(state: str, target: str) -> str:
+    """Where the previous content of a file is kept; two boards of one repository do not share it."""
+    from zlib import crc32
+
+    return os.path.join(state, f"{os.path.basename(target)}.{crc32(os.fsencode(target)):08x}.bak")
 
 
 def _refuse_step_back(path: str, change: Change) -> None:
@@ -93,40 +99,6 @@ def check_word(status: str, kind: Kind) -> None:
     )
 
 
-def _replace(target: str, before: bytes, after: bytes, backup: str) -> bool:
-    """Put the new board in place. False if the file was no longer the one we read, or is not the one we wrote."""
-    temporary = write_beside(target, after)
-    try:
-        if exchange(temporary, target):
-            if read_bytes(temporary) != before:
-                _put_back(target, temporary, after)
-                return False
-        elif read_bytes(target) == before:  # no exchange on this file system: the smallest window there is
-            os.replace(temporary, target)
-            temporary = write_beside(backup, before)
-        else:
-            return False
-        _keep(temporary, backup)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-    sync_folder(os.path.dirname(target))
-    return read_bytes(target) == after
-
-
-def _put_back(target: str, theirs: str, ours: bytes) -> None:
-    """Their write came out in exchange for ours: theirs goes back, unless they wrote once more meanwhile."""
-    if exchange(theirs, target) and read_bytes(theirs) != ours:
-        exchange(theirs, target)
-
-
 def _landed(target: str, key: str, status: str) -> bool:
     """Somebody wrote around us. Is our change in what stands there now?"""
     return any(cell[:2] == (key, status) for cell in read_cells(read_settled(target)).cells)
-
-
-def _keep(old: str, backup: str) -> None:
-    try:
-        os.replace(old, backup)
-    except OSError:  # another file system: copy
-        os.replace(write_beside(backup, read_bytes(old)), backup)

@@ -39,11 +39,11 @@ def _item(facts: Facts, item: Repair) -> Item:
 
 
 def _apply(facts: Facts, repairs: list[Repair]) -> None:
+    state = state_folder(facts.project)
     for item in repairs:
         if item.file is not None:
-            repair_story_file(item.place.file, item.file, item.after)
+            repair_story_file(item.place.file, item.file, item.after, state=state)
         else:
-            state = state_folder(facts.project)
             set_status(facts.board.path, item.key, item.after, state=state, expect=item.before)
 
 

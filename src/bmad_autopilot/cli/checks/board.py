@@ -79,7 +79,9 @@ def check_locks(project: Project) -> list[Check]:
     if not left:
         return [free]
     found = f"left by a writer that did not end: {', '.join(os.path.basename(name) for name in left[:5])}"
-    return [free, Check("temporary files", State.WARN, found, f"rm {shlex.join(left)}")]
+    board = project.folders.board or ""
+    fix = f"see whether it holds an edit that is missing: diff {shlex.quote(left[0])} {shlex.quote(board)}"
+    return [free, Check("temporary files", State.WARN, found, fix)]
 
 
 def _leftovers(board: str | None) -> list[str]:

@@ -1,0 +1,65 @@
+"""Replacing a file that others write too, without losing what they wrote.
+
+People and BMAD's skills take no lock of ours. So the new file is exchanged for the old one in one step: what was
+there at that very moment comes out on the other side and can be looked at before anything is thrown away."""
+
+import os
+
+from .core.errors import FileError
+from .files import read_bytes, sync_folder, write_beside
+
+
+def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> bool:
+    """Put `after` in the place of `before` and keep that as `backup`. False if the file was no longer `before`, or
+    is not `after` now: then somebody else's content stands there, whole."""
+    temporary = write_beside(target, after)
+    try:
+        if exchange(temporary, target):
+            if read_bytes(temporary) != before:
+                _put_back(target, temporary, after)
+                return False
+        elif read_bytes(target) == before:  # no exchange on this file system: the smallest window there is
+            os.replace(temporary, target)
+            temporary = write_beside(backup, before)
+        else:
+            return False
+        _keep(temporary, backup)
+    finally:
+        _drop(temporary, after)
+    sync_folder(os.path.dirname(target))
+    return read_bytes(target) == after
+
+
+def exchange(path: str, other: str) -> bool:
+    """Swap two files in one step. False where the system or the file system cannot."""
+    import ctypes
+
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    at_cwd, swap = -100, 2
+    return bool(renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(other), swap) == 0)
+
+
+def _put_back(target: str, theirs: str, ours: bytes) -> None:
+    """Their write came out in exchange for ours: theirs goes back, unless they wrote once more meanwhile."""
+    if exchange(theirs, target) and read_bytes(theirs) != ours:
+        exchange(theirs, target)
+
+
+def _keep(old: str, backup: str) -> None:
+    try:
+        os.replace(old, backup)
+    except OSError:  # another file system: copy
+        os.replace(write_beside(backup, read_bytes(old)), backup)
+
+
+def _drop(temporary: str, ours: bytes) -> None:
+    """Remove what is left over, if it is ours. Interrupted at the wrong moment, it may be somebody's only copy:
+    that stays where it is, and `bmad doctor` points at it."""
+    try:
+        if read_bytes(temporary) == ours:
+            os.unlink(temporary)
+    except FileError:
+        pass
