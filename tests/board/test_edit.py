@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bmad_autopilot.board import edit
 from bmad_autopilot.board.cells import Cells, read_cells
 from bmad_autopilot.board.edit import change_status, find_cell
 from bmad_autopilot.core.errors import AutopilotError, FileError
@@ -137,3 +138,21 @@ def test_a_date_in_a_file_that_only_the_parser_reads() -> None:
     text = "last_updated: 2026-01-15\nextra: [a]\ndevelopment_status:\n  1-1-a: backlog\n"
     after = change_status(cells(text), 0, "done", now=NOON).text.text
     assert re.findall("2026-03-04|done", after) == ["2026-03-04", "done"]
+
+
+@pytest.mark.parametrize("head", ["", "extra: [x]\n"])  # read by the scanner, and by the parser
+@pytest.mark.parametrize("token", ["done\n  1-9-x: done", "done\nother: x", "'done", "done\nlast_updated: x"])
+def test_a_splice_that_would_touch_more_is_refused(monkeypatch: pytest.MonkeyPatch, head: str, token: str) -> None:
+    before = cells(head + "development_status:\n  1-1-a: review\n  1-2-b: done\n")
+    real = edit._value_splice
+    monkeypatch.setattr(
+        edit, "_value_splice", lambda text, span, value: real(text, span, value)._replace(token=token)
+    )
+    with pytest.raises(FileError):
+        change_status(before, 0, "done")
+
+
+def test_equal_bytes_of_two_boards_are_two_boards() -> None:
+    raw = b"development_status:\n  1-1-a: done\n"
+    assert read_cells(Text("one.yaml", raw)).text.path == "one.yaml"
+    assert read_cells(Text("two.yaml", raw)).text.path == "two.yaml"

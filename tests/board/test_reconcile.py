@@ -9,6 +9,7 @@ from bmad_autopilot.board.overview import overview
 from bmad_autopilot.board.reconcile import Drift, find_drift, locate, odd_files
 from bmad_autopilot.board.repair import plan_repairs, repair_story_file
 from bmad_autopilot.board.sprint import Board, read_board
+from bmad_autopilot.board.story_status import find_status
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.statuses import Kind
 from tests.support import story_text
@@ -75,6 +76,13 @@ def test_a_done_spec_means_review_at_least(tmp_path: Path) -> None:
     assert found == {"1-2-b": ("board-behind", "review"), "1-3-c": ("spec-blocked", None)}
 
 
+def test_a_spec_speaks_through_its_front_matter_alone(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-1-a: in-progress")
+    text = "---\ntitle: x\nstatus: in-progress\n---\n\n## Status\n\ndone\n"
+    (tmp_path / "spec-1-1-a.md").write_text(text)
+    assert drift_of(board, tmp_path) == []
+
+
 def test_an_unreadable_story_file_is_said_not_raised(tmp_path: Path) -> None:
     board = write_board(tmp_path, "1-1-a: review")
     (tmp_path / "1-1-a.md").write_bytes(b"# Story\n\nStatus: d\xffne\n")
@@ -131,6 +139,21 @@ def test_repairs(tmp_path: Path) -> None:
         ("epic-2-retrospective", "completed", "done"),
         ("1-1-a", "review", "done"),  # in its story file
     ]
+
+
+def test_a_story_file_that_cannot_be_changed_safely_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = write_board(tmp_path, "1-1-a: done")
+    path = tmp_path / "1-1-a.md"
+    path.write_text(story_text("1-1-a", "review"))
+    (item,) = drift_of(board, tmp_path)
+    assert item.file is not None
+    wrong = item.file._replace(start=item.file.start + 2)
+    monkeypatch.setattr("bmad_autopilot.board.repair.find_status", lambda text: find_status(text) and wrong)
+    with pytest.raises(ConflictError, match="cannot be changed safely"):
+        repair_story_file(str(path), wrong, "done", state=str(tmp_path / "state"))
+    assert "Status: review\n" in path.read_text()
 
 
 def test_an_epic_is_done_when_all_its_stories_are(tmp_path: Path) -> None:

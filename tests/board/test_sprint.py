@@ -10,7 +10,7 @@ from bmad_autopilot.board.sprint import (
     action_items,
     board_from_text,
     find_row,
-    inline_comment,
+    inline_comments,
     read_board,
     short_key,
 )
@@ -124,8 +124,7 @@ def test_action_items(corpus: Path) -> None:
 def test_inline_comments_quotes_and_alignment_do_not_matter() -> None:
     found = rows('1-1-a:    done     # merged\n1-2-b: \'review\'\n"1-3-c": "in-progress" # x\n1-4-d: done')
     assert [row.meaning for row in found.rows.values()] == ["done", "review", "in-progress", "done"]
-    assert inline_comment(found, found.rows["1-1-a"]) == "merged"
-    assert inline_comment(found, found.rows["1-2-b"]) is None
+    assert inline_comments(found, found.rows.values()) == {"1-1-a": "merged", "1-3-c": "x"}
 
 
 def test_a_row_may_be_a_mapping_with_its_reason() -> None:
@@ -136,6 +135,11 @@ def test_a_row_may_be_a_mapping_with_its_reason() -> None:
 
 def test_reasons_in_a_block_of_their_own() -> None:
     found = board("development_status:\n  1-1-a: blocked\nblocked_reasons:\n  1-1-a: no key\nother: [1]\n")
+    assert found.rows["1-1-a"].reason == "no key"
+
+
+def test_reasons_in_a_block_of_a_regular_board() -> None:
+    found = board("development_status:\n  1-1-a: blocked\nblocked_reasons:\n  1-1-a: no key\n")
     assert found.rows["1-1-a"].reason == "no key"
 
 
@@ -167,6 +171,8 @@ def test_an_empty_section_is_an_empty_board() -> None:
         ("development_status:\n  1-1-a: [done]\n", 2, "has no status for 1-1-a"),
         ("development_status:\n  1-1-a: {owner: x}\n", 2, "has no status for 1-1-a"),
         ("a: b: c\n", 1, "is not valid YAML"),
+        ("development_status:\n  1-1-a: -\n", 2, "is not valid YAML"),
+        ("development_status:\n  1-1-a: done\ndevelopment_status: x\n", 3, "is not a board"),
         ("development_status:\n\t1-1-a: done\n", 2, "is not valid YAML"),
         ("development_status:\n  1-1-a: done\n    1-2-b: done\n", 3, "is not valid YAML"),
         ("development_status:\n  1-1-a: &x done\n  1-2-b: *x\n", 3, "uses a YAML alias"),

@@ -298,10 +298,10 @@ def _write_and_rename(path: Path, change: tuple[str, str]) -> None:
     new.replace(path)
 
 
-def _comes(condition: Callable[[], bool]) -> bool:
+def _comes(path: Path, key: str, status: str) -> bool:
     """While an edit of theirs is put back, the board without it stands there for a moment."""
     deadline = time.monotonic() + 1
-    while not condition():
+    while read_board(str(path)).rows[key].status.raw != status:
         if time.monotonic() > deadline:
             return False
     return True
@@ -341,7 +341,7 @@ def test_two_writers_and_a_person_lose_nothing(
                 edit(path, (f"  {key}: {old}", f"  {key}: {new}"))
                 edits += 1
                 # Through a file held open since before the exchange, a write can land in the copy we keep.
-                landed = _comes(lambda key=key, new=new: read_board(str(path)).rows[key].status.raw == new)
+                landed = _comes(path, key, new)
                 wanted[key] = new if landed else old
                 missed += not landed
         ended = [writer.communicate(timeout=60)[0].split() for writer in writers]

@@ -91,7 +91,7 @@ def test_nothing_left(project: ProjectMaker) -> None:
     [
         (["run-story", "9-9", "--dry-run"], "no story 9-9 on the board"),
         (["run-story", "2-", "--dry-run"], "names several stories"),
-        (["run-story", "epic-2", "--dry-run"], "is not a story"),
+        (["run-story", "epic-2", "--dry-run"], "no story epic-2 on the board"),
         (["run-epic", "77", "--dry-run"], "no epic 77 on the board"),
         (["run-story", "2-3"], "not part of this version"),
         (["run-epic", "2"], "not part of this version"),

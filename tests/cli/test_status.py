@@ -1,7 +1,9 @@
 """`bmad status`: one screen, the next action and its command, every risk, nothing cut without a mark."""
 
 import json
+import shlex
 import subprocess
+import time
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -239,3 +241,66 @@ def test_a_reader_that_is_full_is_no_internal_error(project: ProjectMaker) -> No
 def test_without_an_installed_skill_there_is_the_doctor(project: ProjectMaker) -> None:
     sample = project(board="development_status:\n", stories={}, era="build")
     assert "claude /bmad-sprint-planning" in piped("status", cwd=sample.root).stdout
+
+
+ESCAPES = set("\x1b\x07\x9b\u202e")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["status"], ["next", "--dry-run"], ["board", "check"], ["board", "set", "1-1", "done", "--expect", "x"]],
+)
+def test_nothing_from_a_file_drives_the_terminal(project: ProjectMaker, arguments: list[str]) -> None:
+    board = 'development_status:\n  epic-1: in-progress\n  1-1-a: "\\e]0;x\\a"\n  1-2-b: in-progress\n'
+    sample = project(board=board, stories={}, era="v4")
+    sample.write(".claude/commands/bmad/\x1b]0;PWN\x07/dev-story.md", "Do it.\n")
+    for settings in ("", 'agent = "\\u001b]0;PWN\\u0007"\n'):
+        sample.write("bmad-autopilot.toml", settings)
+        done = piped(*arguments, cwd=sample.root)
+        assert done.stdout + done.stderr
+        assert not ESCAPES & set(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("redirect", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("arguments", ["status", "--version", "status --epic 99"])
+def test_closed_streams(project: ProjectMaker, redirect: str, arguments: str) -> None:
+    command = f"{shlex.join(COMMAND)} {arguments} {redirect}"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=mixed(project).root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if "99" in arguments else 0)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_lacks_the_arrow_changes_nothing_about_the_edit(project: ProjectMaker) -> None:
+    done = piped("board", "set", "2-2", "done", cwd=mixed(project).root, PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stdout) == (0, "2-2-search: review ? done (sprint-status.yaml:14)\n")
+
+
+def test_a_folder_that_is_gone(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join(COMMAND)} status"
+    done = subprocess.run(["sh", "-c", command], cwd=sample.root, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", [["run-epic", "2-2-search", "--dry-run"], ["status", "--epic", "2-2-search"]])
+def test_a_story_is_no_epic(project: ProjectMaker, verb: list[str]) -> None:
+    done = piped(*verb, cwd=mixed(project).root)
+    assert (done.returncode, "no epic 2-2-search on the board" in done.stderr) == (2, True)
+
+
+def test_one_epic_speaks_for_itself(project: ProjectMaker) -> None:
+    shown = piped("status", "--epic", "1", cwd=mixed(project).root).stdout
+    assert "all 2 stories of epic-1 are done" in shown
+    assert "loose-notes" not in shown
+
+
+def test_thousands_of_parked_stories_take_no_longer_than_others(project: ProjectMaker) -> None:
+    lines = [f"  1-{n}-story: blocked  # reason {n}" for n in range(1, 6001)]
+    sample = project(board="development_status:\n  epic-1: in-progress\n" + "\n".join(lines) + "\n", stories={})
+    begun = time.monotonic()
+    document = json.loads(piped("status", "--json", cwd=sample.root).stdout)
+    assert document["parked"][5999]["reason"] == "reason 6000"
+    assert time.monotonic() - begun < 5  # it took minutes when each reason was looked for anew

@@ -48,6 +48,10 @@ def test_nothing_is_started_in_a_parked_epic() -> None:
     assert chosen(rows, {"epic-1": "deferred", "epic-2": "backlog"}) == ("create-story", "2-1-b")
 
 
+def test_an_optional_epic_waits_until_somebody_wants_it() -> None:
+    assert chosen({"1-1-a": "backlog"}, {"epic-1": "optional"}) is None
+
+
 def test_an_unknown_status_is_left_alone() -> None:
     assert chosen({"1-1-a": "deployed"}) is None
 

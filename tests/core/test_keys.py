@@ -59,6 +59,16 @@ def test_stories_that_really_share_a_number_keep_it() -> None:
     assert {row[2] for row in found.values()} == {"1.2"}
 
 
+def test_one_more_number_must_tell_all_of_them_apart() -> None:
+    found = numbers("1-2-3-day-trial", "1-2-3-week-trial", "1-2-4-x")
+    assert {row[2] for row in found.values()} == {"1.2"}
+
+
+def test_digits_that_are_no_numbers() -> None:
+    found = numbers("1-0-²-a", "1-0-³-b", "1-①-c")
+    assert found["1-0-²-a"][2] == found["1-0-³-b"][2] == "1.0"
+
+
 def test_natural_order() -> None:
     keys = (
         "epic-1 1-1-a 1-2-b 1-4-c 1-4b-d 1-10-e epic-1-retrospective epic-1a 1a-1-x epic-2 2-1-x "

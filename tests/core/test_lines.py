@@ -4,12 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bmad_autopilot import yamls
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.core.lines import Flat, scan, value_span
+from bmad_autopilot.core.lines import Flat, comment_of, scan, value_span
 from bmad_autopilot.files import Text
 from tests.boards import make_board
 
@@ -97,6 +97,13 @@ _pieces = st.sampled_from([*_marks, *_blanks, *_words, *_lines])
 @example("a: x\n  b: y\n")
 @example("a: 'it''s'\n")
 @example("a:\n  b\n")
+@example("a: -\n")
+@example("a: -b\n")
+@example('d:\n  a:\nd: ""\n')
+@example("d: x\nd:\n  a: y\n")
+@example("null: x\n")
+@example("k:\n  Null: x\n")
+@example("Null:\n  a: x\nnull:\n  b: y\n")
 def test_on_any_text_it_agrees_or_gives_up(text: str) -> None:
     try:
         raw = text.encode()
@@ -105,6 +112,30 @@ def test_on_any_text_it_agrees_or_gives_up(text: str) -> None:
         pytest.fail(f"taken by the scanner, refused by the parser: {text!r}")
 
 
+@pytest.mark.soak
+@given(st.lists(_pieces, max_size=20).map("".join))
+@settings(max_examples=50_000)
+def test_on_many_texts_it_agrees_or_gives_up(text: str) -> None:
+    test_on_any_text_it_agrees_or_gives_up.hypothesis.inner_test(text)  # type: ignore[attr-defined]
+
+
 @given(st.text(alphabet="ab:#'\"\n -|>{}[]&*!%@`~é\t\r,.?0", max_size=40))
 def test_on_any_letters_it_agrees_or_gives_up(text: str) -> None:
     test_on_any_text_it_agrees_or_gives_up.hypothesis.inner_test(text)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("line", "comment"),
+    [
+        ("  1-1-a: done  # merged", "merged"),
+        ("  1-1-a: done # a # b", "a # b"),
+        ("  1-1-a: 'it # is'  # so", "so"),
+        ('  1-1-a: "x # y"', None),
+        ("  1-1-a: a#b", None),
+        ("  1-1-a: it's  # why", "why"),
+        ("  1-1-a: done  #", None),
+        ("", None),
+    ],
+)
+def test_the_comment_of_a_line(line: str, comment: str | None) -> None:
+    assert comment_of(line) == comment

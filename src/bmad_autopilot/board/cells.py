@@ -11,6 +11,7 @@ from ..files import Text
 from ..yamls import Mapping, Node, Scalar, Sequence, parse
 
 SECTION = "development_status"
+REASONS = ("blocked_reason", "blocked_reasons")  # blocks that say why: `blocked_reasons: {1-3-x: waits for DNS}`
 
 NOTHING: Readonly[str, Any] = MappingProxyType({})
 
@@ -57,7 +58,8 @@ def _read(text: Text) -> Cells:
     flat = scan(text.text)
     if flat is not None and SECTION in flat.nested:
         fields = {line[0]: line for line in flat.top if line[0] not in flat.nested}
-        return Cells(text, flat.nested[SECTION], fields)
+        why = {key: value for name in REASONS for key, value, _ in flat.nested.get(name, ()) if value is not None}
+        return Cells(text, flat.nested[SECTION], fields, reasons=why)
     root = parse(text)
     section = _section(text, root)
     assert isinstance(root, Mapping)
@@ -126,9 +128,8 @@ def _status(text: Text, key: Scalar, node: Node) -> tuple[Scalar, str | None]:
 
 
 def _reasons(others: dict[str, Node]) -> dict[str, str]:
-    """Reasons kept in a block of their own: `blocked_reasons: {1-3-x: waits for DNS}`."""
     reasons: dict[str, str] = {}
-    for name in ("blocked_reason", "blocked_reasons"):
+    for name in REASONS:
         node = others.get(name)
         for key, value in node.items if isinstance(node, Mapping) else ():
             if key.value and isinstance(value, Scalar) and value.value:

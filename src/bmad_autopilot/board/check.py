@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..core.commands import command
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
 from ..core.statuses import DONE, LIFE, PARKED, UNKNOWN, Kind, plain_word, suggest_status
@@ -38,19 +39,19 @@ def check_board(board: Board, epics: list[EpicView]) -> Iterator[Diagnostic]:
 
 
 def _check_row(board: Board, row: Row) -> Iterator[Diagnostic]:
-    command = f"bmad board set {row.key}"
+    set_it = command("board", "set", row.key)
     if row.kind is Kind.OTHER:
         hint = "name it like 1-2-account-management, or move it out of development_status"
         yield _at(board, row, Severity.NOTE, "unrecognised-key", f"{row.key} names neither epic nor story", hint)
     elif row.meaning not in (*LIFE[row.kind], PARKED):
         near = suggest_status(row.status.raw, row.kind)
         message = f"{row.key}: {row.status.raw or 'no status'} is not a status of {row.kind.with_article}"
-        hint = f"{command} {near}" if near else f"{command} STATUS"
+        hint = f"{set_it} {near or 'STATUS'}"
         yield _at(board, row, Severity.WARNING, "unknown-status", message, hint)
     elif row.status.is_legacy:
         how = "spelled" if plain_word(row.status.raw) == row.meaning else "an older word for"
         message = f"{row.key}: {row.status.raw} is {how} {row.meaning}"
-        yield _at(board, row, Severity.NOTE, "legacy-status", message, f"{command} {row.meaning}")
+        yield _at(board, row, Severity.NOTE, "legacy-status", message, f"{set_it} {row.meaning}")
 
 
 def is_finished(epic: EpicView) -> bool:
@@ -69,11 +70,13 @@ def _check_epic(board: Board, epic: EpicView) -> Iterator[Diagnostic]:
     waiting = [row for row in epic.stories if row.meaning not in (DONE, PARKED)]
     if epic.row.meaning == DONE and waiting:
         message = f"{epic.key} is done, but {waiting[0].key} is {waiting[0].status.raw}"
-        hint = f"bmad board set {epic.key} in-progress --force"
+        hint = command("board", "set", epic.key, "in-progress", "--force")
         yield _at(board, epic.row, Severity.WARNING, "done-epic-open-story", message, hint)
     elif is_finished(epic):
         message = f"all stories of {epic.key} are done, the epic is {epic.row.status.raw}"
-        yield _at(board, epic.row, Severity.NOTE, "finished-epic", message, f"bmad board set {epic.key} done")
+        yield _at(
+            board, epic.row, Severity.NOTE, "finished-epic", message, command("board", "set", epic.key, "done")
+        )
     elif not epic.stories and epic.row.meaning not in (DONE, PARKED, UNKNOWN):
         yield _at(board, epic.row, Severity.NOTE, "empty-epic", f"{epic.key} has no stories")
 
@@ -83,7 +86,7 @@ def check_drift(board: Board, drift: list[Drift]) -> Iterator[Diagnostic]:
         severity = Severity.NOTE if item.code == "file-behind" else Severity.WARNING
         hint = "bmad board repair" if item.further else None
         if item.code == "no-story-file":
-            hint = f"see which step makes it: bmad run-story {item.row.key} --dry-run"
+            hint = f"see which step makes it: {command('run-story', item.row.key, '--dry-run')}"
             yield _at(board, item.row, severity, item.code, item.message, hint)
         else:
             yield Diagnostic(severity, item.code, item.message, item.place, hint)

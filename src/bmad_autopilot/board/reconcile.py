@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import FileError, Place
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind, rank, suggest_status
+from ..files import read_text
 from .sprint import Board, Row
 from .story_files import StoryFiles, find_story_files, story_location
 from .story_status import StoryStatus, read_story_status
@@ -91,8 +92,10 @@ def _compare(row: Row, path: str) -> Drift | None:
 
 def _compare_spec(row: Row, path: str) -> Drift | None:
     """BMAD's build finishes a spec while the story still waits for review: a done spec means review at least."""
+    from .specs import read_spec
+
     try:
-        status = read_story_status(path)
+        status = read_spec(read_text(path)).status
     except FileError as error:
         return Drift("unreadable", row, f"{row.key}: {error.message}", error.place or Place(path))
     if status is None or row.meaning in (PARKED, UNKNOWN):

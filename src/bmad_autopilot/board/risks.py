@@ -3,6 +3,7 @@
 import time
 from typing import NamedTuple
 
+from ..core.commands import command
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN, Kind
 from .overview import EpicView, count_stories
 from .sprint import Board, Row
@@ -17,16 +18,17 @@ class Risk(NamedTuple):
 
 
 def find_risks(board: Board, epics: list[EpicView], *, now: float, stale_days: int = 7) -> list[Risk]:
+    """The risks of the whole board."""
     counts = count_stories(epics)
-    return [
-        *_broken(board, counts, epics),
-        *_order(epics),
-        *_flow(counts, epics),
-        *_stale(board, now, stale_days),
-    ]
+    return [*epic_risks(epics), *_keys(board), *_flow(counts, epics), *_stale(board, now, stale_days)]
 
 
-def _broken(board: Board, counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
+def epic_risks(epics: list[EpicView]) -> list[Risk]:
+    """Those that can be told from some of its epics."""
+    return [*_broken(count_stories(epics), epics), *_order(epics), *_in_review(epics)]
+
+
+def _broken(counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
     risks = []
     stories = [row for epic in epics for row in epic.stories]
     unknown = [row for row in stories if row.status.meaning == UNKNOWN] if counts.get(UNKNOWN) else []
@@ -35,6 +37,14 @@ def _broken(board: Board, counts: dict[str, int], epics: list[EpicView]) -> list
         words = list(dict.fromkeys(row.status.raw or "(empty)" for row in unknown))
         message = f"{_count(unknown, 'row')} with a status nobody knows ({_names(words, 3)}), left alone"
         risks.append(Risk("unknown-status", message, "bmad board check"))
+    for number, rows in same_numbers(stories):
+        message = f"{_count(rows, 'story')} with the number {number}: {_names([row.key for row in rows], 2)}"
+        risks.append(Risk("duplicate-number", message, "give each story a number of its own"))
+    return risks
+
+
+def _keys(board: Board) -> list[Risk]:
+    risks = []
     others = board.of_kind(Kind.OTHER)
     if others:
         message = f"{_count(others, 'unrecognised key')}: {_names([row.key for row in others], 2)}"
@@ -44,10 +54,15 @@ def _broken(board: Board, counts: dict[str, int], epics: list[EpicView]) -> list
             f"{_count(board.shadowed, 'key')} more than once: {_names([row.key for row in board.shadowed], 2)}"
         )
         risks.append(Risk("duplicate-key", message, "bmad board check"))
-    for number, rows in same_numbers(stories):
-        message = f"{_count(rows, 'story')} with the number {number}: {_names([row.key for row in rows], 2)}"
-        risks.append(Risk("duplicate-number", message, "give each story a number of its own"))
     return risks
+
+
+def _in_review(epics: list[EpicView]) -> list[Risk]:
+    waiting = [row for epic in epics if REVIEW in epic.meanings for row in epic.stories if row.meaning == REVIEW]
+    if not waiting:
+        return []
+    waits = f" and {len(waiting) - 1} more wait" if len(waiting) > 1 else " waits"
+    return [Risk("in-review", f"{waiting[0].key}{waits} for code-review")]
 
 
 def same_numbers(stories: list[Row]) -> list[tuple[str, list[Row]]]:
@@ -76,16 +91,14 @@ def _order(epics: list[EpicView]) -> list[Risk]:
         waiting = [row for row in epic.stories if row.status.meaning not in (DONE, PARKED, UNKNOWN)]
         if waiting:
             message = f"{epic.key} is done, but {_count(waiting, 'story')} of it {_verb(waiting)} not"
-            risks.append(Risk("done-epic-open-story", message, f"bmad board set {epic.key} in-progress --force"))
+            risks.append(
+                Risk("done-epic-open-story", message, command("board", "set", epic.key, "in-progress", "--force"))
+            )
     return risks
 
 
 def _flow(counts: dict[str, int], epics: list[EpicView]) -> list[Risk]:
     risks = []
-    if counts[REVIEW]:
-        first = next(row for epic in epics for row in epic.stories if row.status.meaning == REVIEW)
-        waits = f" and {counts[REVIEW] - 1} more wait" if counts[REVIEW] > 1 else " waits"
-        risks.append(Risk("in-review", f"{first.key}{waits} for code-review"))
     if counts[IN_PROGRESS] and not counts[READY]:
         what = "a story is" if counts[IN_PROGRESS] == 1 else f"{counts[IN_PROGRESS]} stories are"
         risks.append(Risk("nothing-ready", f"{what} in progress and none is ready: finish before starting more"))

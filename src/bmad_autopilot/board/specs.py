@@ -112,9 +112,9 @@ def _result(prose: str, start: int, end: int) -> AutoResult | None:
     first = None
     for match in _RESULT_FIELD.finditer(prose, start, end):
         first = first or match
-        values.setdefault(
-            match[1].lower(), match[2].strip().strip("*_`").strip() or _next_line(prose, match.end(), end)
-        )
+        name = match[1].lower()
+        if name not in values:
+            values[name] = match[2].strip().strip("*_`").strip() or _next_line(prose, match.end(), end)
     if first is None:
         return None
     condition = values.get("blocking condition") or values.get("blocked reason") or None
@@ -123,5 +123,5 @@ def _result(prose: str, start: int, end: int) -> AutoResult | None:
 
 def _next_line(prose: str, start: int, end: int) -> str:
     """A value on the line below its label."""
-    below = prose[start:end].strip().partition("\n")[0].strip()
+    below = prose[start : min(end, start + 2000)].strip().partition("\n")[0].strip()
     return "" if _RESULT_FIELD.match(below) or below.startswith("#") else below

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..core.errors import FileError, Place, UsageError
 from ..core.keys import Order, identify_all
+from ..core.lines import comment_of
 from ..core.statuses import OPTIONAL, Kind, Status, read_status
 from ..files import Text, read_settled
 from ..yamls import Mapping, Node, Scalar, Sequence
@@ -103,7 +104,7 @@ def _check_keys(cells: Cells) -> None:
     if _ORDINARY_KEYS.fullmatch(joined) and joined.count("\n") == len(cells.cells):
         return
     for key, _, line in cells.cells:
-        unfit = not key or key[0] in ".-" or ".." in key or any(c in "/\\" or not c.isprintable() for c in key)
+        unfit = not key or key[0] in ".-" or any(c in "/\\" or not c.isprintable() for c in key)
         if unfit or len(key.encode("utf-8", "replace")) > MAX_KEY_BYTES:
             shown = key if key.isprintable() else repr(key)
             raise FileError(
@@ -131,13 +132,16 @@ def action_items(board: Board) -> tuple[ActionItem, ...]:
     return tuple(items)
 
 
-def inline_comment(board: Board, row: Row) -> str | None:
-    """What stands after the value on its line, without the #."""
-    index = max(i for i, cell in enumerate(board.cells.cells) if cell[0] == row.key)
-    text, end = board.cells.text.text, board.cells.cell_span(index)[1]
-    stop = text.find("\n", end)
-    rest = text[end : stop if stop >= 0 else len(text)].strip()
-    return rest.lstrip("# ") or None if rest.startswith("#") else None
+def inline_comments(board: Board, rows: Iterable[Row]) -> dict[str, str]:
+    """What stands after the values of these rows on their lines, without the #."""
+    lines = board.cells.text.text.split("\n")
+    found = {}
+    for row in rows:
+        line = lines[row.line - 1] if row.line <= len(lines) else ""
+        comment = comment_of(line)
+        if comment:
+            found[row.key] = comment
+    return found
 
 
 def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
@@ -145,7 +149,7 @@ def find_row(board: Board, wanted: str, kind: Kind = Kind.STORY) -> Row:
     from ..core.keys import number_of
 
     exact = board.rows.get(wanted)
-    if exact is not None:
+    if exact is not None and exact.kind is kind:
         return exact
     rows = board.of_kind(kind)
     label = wanted.lower().removeprefix("epic-").removeprefix("epic ") if kind is Kind.EPIC else wanted
@@ -181,11 +185,15 @@ def _not_one(board: Board, wanted: str, kind: Kind, rows: list[Row], *, ambiguou
 
     close = get_close_matches(wanted, [row.key for row in rows], n=3, cutoff=0.5)
     return UsageError(
-        f"no {kind.value} {wanted.removeprefix('epic-') or '(empty)'} on the board",
+        f"no {kind.value} {_bare(wanted, kind) or '(empty)'} on the board",
         place=Place(board.path),
         expected=f"perhaps {', '.join(close)}" if close else None,
         hint=_hint(board, wanted),
     )
+
+
+def _bare(wanted: str, kind: Kind) -> str:
+    return wanted.removeprefix("epic-") if kind is Kind.EPIC else wanted
 
 
 def _hint(board: Board, wanted: str) -> str:

@@ -8,6 +8,7 @@ import os
 import time
 from typing import NamedTuple
 
+from ..core.commands import command
 from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest_status
@@ -83,7 +84,7 @@ def _refuse_step_back(path: str, change: Change) -> None:
         raise UsageError(
             f"{change.key} is {change.before}; {change.after} would be a step back",
             place=Place(path, change.line),
-            hint=f"if it is meant: bmad board set {change.key} {change.after} --force",
+            hint=f"if it is meant: {command('board', 'set', change.key, change.after, '--force')}",
         )
 
 

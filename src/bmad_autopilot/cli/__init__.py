@@ -82,9 +82,7 @@ def bmad(ctx: click.Context, project: str, color: str) -> None:
 def main() -> NoReturn:
     """The program. It does not return, and does not take itself apart: that would take a tenth of its time."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character gets a question mark
+    _prepare_streams()
     gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
     code = _run()
     try:
@@ -95,6 +93,17 @@ def main() -> NoReturn:
     except OSError as error:  # a full disk behind `>`
         code = code or _say(f"error: {error.strerror}", EXIT_FAILED)
     os._exit(code)
+
+
+def _prepare_streams() -> None:
+    """A terminal that lacks a character gets a question mark; a stream that was closed (`>&-`) gets nothing."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _run() -> int:
@@ -134,5 +143,8 @@ def _shorten(text: str) -> str:
 
 
 def _say(text: str, code: int) -> int:
-    sys.stderr.write(f"bmad: {text}\n")
+    from ..views.terminal import clean
+
+    lines = [clean(line) for line in text.split("\n")]
+    sys.stderr.write("bmad: " + "\n".join(lines) + "\n")
     return code

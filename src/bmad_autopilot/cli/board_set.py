@@ -7,9 +7,11 @@ import click
 from ..board.overview import overview
 from ..board.sprint import Board, Row, find_row
 from ..board.store import check_word, set_status
+from ..core.commands import command
 from ..core.errors import Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import DONE, PARKED, Kind
+from ..views.terminal import clean
 from .completing import complete_row, complete_status
 from .facts import gather, state_folder
 
@@ -31,12 +33,14 @@ def set_(ctx: click.Context, key: str, status: str, force: bool, expect: str | N
     change = set_status(path, row.key, status, state=state_folder(facts.project), expect=expect, regress=force)
     place = f"({os.path.basename(path)}:{change.line})"
     if change.before == status:
-        click.echo(f"{row.key} is {status} already {place}")
+        click.echo(clean(f"{row.key} is {status} already {place}"))
     else:
-        click.echo(f"{row.key}: {change.before or '(empty)'} → {status} {place}")
+        click.echo(clean(f"{row.key}: {change.before or '(empty)'} → {status} {place}"))
 
 
 def _row(board: Board, key: str) -> Row:
+    if key in board.rows:
+        return board.rows[key]
     kind = identify([key])[key].kind
     return find_row(board, key, kind if kind is not Kind.OTHER else Kind.STORY)
 
@@ -52,5 +56,5 @@ def _refuse_early_end(board: Board, row: Row, status: str) -> None:
             f"{row.key} has stories that are not done",
             place=Place(board.path, row.line),
             found=f"{waiting[0].key} is {waiting[0].status.raw}",
-            hint=f"if it is meant: bmad board set {row.key} {status} --force",
+            hint=f"if it is meant: {command('board', 'set', row.key, status, '--force')}",
         )

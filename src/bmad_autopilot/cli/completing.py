@@ -36,8 +36,10 @@ def complete_status(ctx: click.Context, param: click.Parameter, incomplete: str)
 def _complete(ctx: click.Context, incomplete: str, kinds: tuple[Kind, ...]) -> "list[CompletionItem]":
     from click.shell_completion import CompletionItem
 
+    from ..views.terminal import clean
+
     rows = [row for row in _rows(ctx, kinds) if row.key.lower().startswith(incomplete.lower())]
-    return [CompletionItem(row.key, help=row.status.raw) for row in rows[:MOST]]
+    return [CompletionItem(row.key, help=clean(row.status.raw)) for row in rows[:MOST]]
 
 
 def _rows(ctx: click.Context, kinds: tuple[Kind, ...]) -> "list[Row]":

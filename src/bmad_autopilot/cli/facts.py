@@ -7,9 +7,9 @@ import click
 
 from ..board.overview import EpicView, overview
 from ..board.reconcile import Drift, find_drift, locate, locate_some
-from ..board.sprint import Board, Row, find_row, read_board
+from ..board.sprint import Board, Row, find_row, inline_comments, read_board
 from ..board.story_files import StoryFiles
-from ..core.statuses import Kind
+from ..core.statuses import PARKED, UNKNOWN, Kind
 from ..project.open import Project, open_project
 from ..project.skills import Skill
 from ..project.skills import find_skill as find_skill_at
@@ -40,7 +40,7 @@ def one_epic(facts: Facts, wanted: str) -> EpicView:
         if view.number is not None and view.row is None and number == view.number.replace(".", "-"):
             return view  # stories name it, but it has no row of its own
     row = find_row(facts.board, wanted, Kind.EPIC)
-    return next(view for view in facts.epics if view.row is row)
+    return next(view for view in facts.epics if view.number == row.number)
 
 
 def all_files(facts: Facts) -> StoryFiles:
@@ -66,6 +66,20 @@ def _places(facts: Facts) -> list[str]:
     folders = facts.project.folders
     places = [os.path.dirname(facts.board.path), folders.implementation]
     return [*places, folders.stories] if folders.stories else places
+
+
+def reasons(facts: Facts) -> dict[str, str]:
+    """Why a story is parked: its `blocked_reason`, else the comment beside it."""
+    waiting = [
+        row
+        for epic in facts.epics
+        if PARKED in epic.meanings or UNKNOWN in epic.meanings
+        for row in epic.stories
+        if row.meaning in (PARKED, UNKNOWN)
+    ]
+    if not waiting:
+        return {}
+    return inline_comments(facts.board, waiting) | {row.key: row.reason for row in waiting if row.reason}
 
 
 def find_skill(project: Project, agent: str, name: str) -> Skill | None:

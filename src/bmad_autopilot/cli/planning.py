@@ -81,7 +81,7 @@ def _command(step: PlannedStep, width: int) -> list[str]:
     if step.prompt is None:
         return [f"(BMAD's {step.step.skill} is not installed for {step.agent})"]
     lines = [""]
-    for word in map(shlex.quote, CALLS[step.agent](step.prompt, step.model)):
+    for word in map(clean, map(shlex.quote, CALLS[step.agent](step.prompt, step.model))):
         if lines[-1] and len(lines[-1]) + 1 + len(word) + 2 > width:
             lines[-1] += " \\"
             lines.append("  " + word)

@@ -3,7 +3,6 @@
 import click
 
 from ..board.sprint import find_row
-from ..core.errors import UsageError
 from .completing import complete_story
 from .facts import gather
 from .planning import not_yet, show_plan
@@ -18,8 +17,6 @@ def run_story(ctx: click.Context, key: str, dry_run: bool, as_json: bool) -> Non
     """Take one story to done."""
     facts = gather(ctx)
     row = find_row(facts.board, key)
-    if row.kind.value != "story":
-        raise UsageError(f"{row.key} is not a story", hint=f"bmad run-epic {row.key} --dry-run")
     if not dry_run:
         raise not_yet(f"bmad run-story {key} --dry-run")
     show_plan(ctx, facts, [row], as_json=as_json)

@@ -7,11 +7,11 @@ import click
 
 from ..board.overview import EpicView, count_stories, next_action, open_retrospective
 from ..board.reconcile import Drift
-from ..board.risks import Risk, find_risks
-from ..board.sprint import action_items, inline_comment
-from ..core.statuses import PARKED, UNKNOWN, Kind
+from ..board.risks import Risk, epic_risks, find_risks
+from ..board.sprint import action_items
+from ..core.statuses import PARKED, Kind
 from .completing import complete_epic
-from .facts import Facts, drift_under_way, gather, one_epic, shown_path, terminal
+from .facts import Facts, drift_under_way, gather, one_epic, reasons, shown_path, terminal
 
 SCHEMA_VERSION = 1
 
@@ -27,7 +27,10 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     if epic is not None:
         facts = facts._replace(epics=[one_epic(facts, epic)])
     drift = drift_under_way(facts)
-    risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
+    if epic is not None:
+        risks = epic_risks(facts.epics)
+    else:
+        risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
     if as_json:
         click.echo(_document(facts, risks, drift))
         return
@@ -110,15 +113,3 @@ def _drift(facts: Facts, item: Drift) -> dict[str, object]:
         "line": item.place.line,
         "message": item.message,
     }
-
-
-def reasons(facts: Facts) -> dict[str, str]:
-    """Why a parked story is parked: its `blocked_reason`, else the comment beside it."""
-    found = {}
-    for epic in facts.epics:
-        for row in epic.stories if PARKED in epic.meanings or UNKNOWN in epic.meanings else ():
-            if row.meaning in (PARKED, UNKNOWN):
-                reason = row.reason or inline_comment(facts.board, row)
-                if reason:
-                    found[row.key] = reason
-    return found

@@ -10,8 +10,7 @@ from ..board.sprint import action_items
 from ..project.bmad import Era
 from ..views.status import StatusView, render
 from ..views.terminal import Terminal
-from .facts import Facts, shown_path
-from .status import reasons
+from .facts import Facts, reasons, shown_path
 from .what_next import what_next
 
 MOST_DRIFT = 3

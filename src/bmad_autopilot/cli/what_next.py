@@ -5,6 +5,7 @@ import shlex
 from ..board.overview import next_action, open_retrospective
 from ..board.sprint import Row, short_key
 from ..core.actions import Action
+from ..core.commands import command
 from ..core.statuses import DONE, PARKED, UNKNOWN
 from ..views.status import Next
 from .facts import Facts, find_skill
@@ -15,14 +16,16 @@ Command = tuple[str, str]  # what to type, what it is for
 
 def what_next(facts: Facts, *, one_epic: bool = False) -> Next:
     action = next_action(facts.epics)
-    return _nothing(facts) if action is None else _something(facts, action, one_epic=one_epic)
+    if action is None:
+        return _nothing(facts, f" of {facts.epics[0].key}" if one_epic else "")
+    return _something(facts, action, one_epic=one_epic)
 
 
 def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     row = facts.board.rows[action.story_id]
     step, agent, invocation = call_for(facts, action)
     short = short_key(facts.board, row)
-    plan = f"bmad run-story {short} --dry-run" if one_epic else "bmad next --dry-run"
+    plan = command("run-story", short, "--dry-run") if one_epic else "bmad next --dry-run"
     commands = [(plan, "see each agent call it takes")]
     if invocation:
         commands.append((f"{agent} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))
@@ -31,14 +34,16 @@ def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     return Next(f"{step.name} {action.story_id}, which is {row.status.raw}", tuple(commands))
 
 
-def _nothing(facts: Facts) -> Next:
+def _nothing(facts: Facts, where: str) -> Next:
     stories = [row for epic in facts.epics for row in epic.stories]
     left = [row for row in stories if row.meaning != DONE]
     if not stories:
+        if where:
+            return Next(f"{facts.epics[0].key} has no stories")
         return Next("no stories on the board yet", _by_skill(facts, "sprint-planning", "", "plan them"))
     if left:
         return _left(left, len(stories))
-    whole = "the one story is" if len(stories) == 1 else f"all {len(stories)} stories are"
+    whole = f"the one story{where} is" if len(stories) == 1 else f"all {len(stories)} stories{where} are"
     retro = open_retrospective(facts.epics)
     if retro is None:
         return Next(f"nothing: {whole} done")
@@ -53,7 +58,7 @@ def _left(left: list[Row], total: int) -> Next:
     sentence = f"nothing that can start by itself; of {total} stories, {first.key} is {first.status.raw}{more}"
     if any(row.meaning == UNKNOWN for row in left):
         return Next(sentence, (("bmad board check", "see which, line by line"),))
-    free = f"bmad board set {first.key} ready-for-dev" if first.meaning == PARKED else "bmad status --all"
+    free = command("board", "set", first.key, "ready-for-dev") if first.meaning == PARKED else "bmad status --all"
     return Next(sentence, ((free, "once it can go on"),))
 
 

@@ -47,7 +47,11 @@ def get_next_action(status: SprintStatus) -> Action | None:
 
     A parked story, and every story of a parked epic, is left where it is."""
     identities = identify([*status.epics, *status.stories])
-    parked = {identities[key].number for key, raw in status.epics.items() if read_status(raw).meaning == PARKED}
+    parked = {
+        identities[key].number
+        for key, raw in status.epics.items()
+        if read_status(raw, Kind.EPIC).meaning == PARKED
+    }
     return choose(
         (key, read_status(status.stories[key], Kind.STORY).meaning)
         for key in sorted(status.stories, key=lambda key: identities[key].order)

@@ -20,7 +20,10 @@ _UNUSUAL = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\uf
 
 _PLAIN = r"[\w/.][^\s:#]*+(?:(?:[ ]++(?=[^#\s])|:(?=\S)|\#)[^\s:#]*+)*+"
 _LINE = (
-    r"^(?:([ ]*+)(\w[\w.·-]{0,900}+):(?:[ ]++([a-z-]++(?=\n)|" + _PLAIN + r'|"[^"\\\n]*+"|' + r"'[^'\n]*+'))?+"
+    r"^(?:([ ]*+)(\w[\w.·-]{0,900}+):(?:[ ]++([a-z][a-z-]*+(?=\n)|"
+    + _PLAIN
+    + r'|"[^"\\\n]*+"|'
+    + r"'[^'\n]*+'))?+"
     r"(?:[ ]++(?:\#.*+)?)?+|[ ]*+(?:\#.*+)?)\r?$"
 )
 _ASCII_LINE = re.compile(_LINE, re.VERBOSE | re.MULTILINE | re.ASCII)
@@ -46,10 +49,13 @@ def scan(text: str) -> Flat | None:
     nested: dict[str, list[Line]] = {}
     values: dict[str, str | None] = dict(_NULLS)
     block: list[Line] | None = None
+    seen: set[str] = set()
     depth = ""
     for number, (indent, key, token) in enumerate(lines, 1):
         if not key:
             continue
+        if key in _NULLS:  # YAML reads no text here
+            return None
         if token not in values:
             values[token] = token[1:-1] if token[0] in "\"'" else token
         if indent:
@@ -60,11 +66,12 @@ def scan(text: str) -> Flat | None:
             assert block is not None
             block.append((key, values[token], number))
         else:
+            if key in seen and (key in nested or not token):
+                return None  # a block that comes twice, or is overridden
+            seen.add(key)
             top.append((key, values[token], number))
             block, depth = None, ""
             if not token:
-                if key in nested:
-                    return None
                 block = nested[key] = []
     return Flat(top, {key: block for key, block in nested.items() if block})
 
@@ -77,3 +84,16 @@ def value_span(text: str, number: int) -> tuple[int, int]:
     if match[3] is None:
         return match.end(2) + 1, match.end(2) + 1
     return match.span(3)
+
+
+def comment_of(line: str) -> str | None:
+    """The comment behind the value of a `key: value` line: the first # after a blank, outside quotes."""
+    quote = ""
+    for index, char in enumerate(line):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'" and line[:index].rstrip()[-1:] in ("", ":"):
+            quote = char
+        elif char == "#" and line[index - 1 : index] in (" ", "\t"):
+            return line[index:].strip("# \t\r") or None
+    return None

@@ -73,7 +73,7 @@ def _story_label(rest: list[str]) -> str | None:
     head = rest[0]
     if _PART.fullmatch(head) or _DOTTED.fullmatch(head):
         return number_of(head)
-    if len(rest) > 1 and head.isalpha() and len(head) <= 3 and rest[1].isdigit():
+    if len(rest) > 1 and head.isalpha() and len(head) <= 3 and rest[1].isdecimal():
         return number_of(f"{head}-{rest[1]}")
     return None
 
@@ -101,6 +101,6 @@ def _split_shared(rows: dict[str, Identity]) -> dict[str, Identity]:
 def _next_number(key: str, number: str) -> str | None:
     tokens = _SEPARATORS.split(key)
     used = number.count(".") + 1
-    if len(tokens) > used + 1 and tokens[used].isdigit():
+    if len(tokens) > used + 1 and tokens[used].isdecimal():
         return tokens[used].lstrip("0") or "0"
     return None

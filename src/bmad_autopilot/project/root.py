@@ -30,7 +30,12 @@ def find_root(start: str) -> Root:
     if "\0" in start or not os.path.isdir(start):
         what = "is not a folder" if "\0" not in start and os.path.lexists(start) else "no such folder"
         raise FileError(what, place=Place(start.replace("\0", "\\0")), expected="a folder inside the project")
-    start = os.path.realpath(start)
+    try:
+        start = os.path.realpath(start)
+    except OSError as error:
+        raise FileError(
+            f"cannot be found: {error.strerror}", place=Place(start), hint="cd to a folder that exists"
+        ) from None
     tree = find_work_tree(start)
     if tree is None:
         folder = _nearest(start) or start

@@ -119,6 +119,7 @@ def line_of(text: str, table: str, key: str) -> int | None:
 
     here, fallback = "", None
     for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()[:500]  # blanks by the thousand would keep the patterns busy
         header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
         if header:
             here = header[1].replace('"', "").replace("'", "").replace(" ", "")

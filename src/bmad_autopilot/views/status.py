@@ -152,7 +152,8 @@ def _stories(view: StatusView, epic: EpicView, most: int | None, out: Terminal) 
     for row in shown:
         yield _story_line(view, row, min(widest, max(12, out.width - 24)), out)
     if len(rows) > len(shown):
-        text = f"    … {len(rows) - len(shown)} more (--epic {epic.number} shows them)"
+        where = f"--epic {epic.number}" if epic.number else "--all"
+        text = f"    … {len(rows) - len(shown)} more ({where} shows them)"
         yield out.style(cut(text, out.width), "dim")
 
 
@@ -185,8 +186,9 @@ def _next(view: StatusView, out: Terminal) -> Iterator[str]:
     lines = wrap(clean(view.next.sentence), out.width - 8, "")
     yield "  " + out.style("next", "bold") + "  " + lines[0]
     yield from ("        " + line for line in lines[1:])
-    width = max((display_width(command) for command, _ in view.next.commands), default=0)
-    for command, purpose in view.next.commands:
+    commands = [(clean(command), purpose) for command, purpose in view.next.commands]
+    width = max((display_width(command) for command, _ in commands), default=0)
+    for command, purpose in commands:
         line = f"        {out.style(command, 'bold')}"
         if purpose and 8 + width + 3 + display_width(purpose) <= out.width:
             line += " " * (width - display_width(command)) + "   " + out.style(purpose, "dim")

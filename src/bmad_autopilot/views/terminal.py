@@ -40,9 +40,6 @@ class Terminal:
         full, empty = ("█", "░") if self.unicode else ("#", ".")
         return self.style(full * filled, "green") + self.style(empty * (width - filled), "dim")
 
-    def symbol(self, fancy: str, plain: str) -> str:
-        return fancy if self.unicode else plain
-
 
 def _width(is_terminal: bool) -> int:
     try:
