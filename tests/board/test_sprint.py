@@ -230,5 +230,6 @@ def test_a_number_is_never_taken_for_the_beginning_of_another(wanted: str) -> No
 
 def test_the_shortest_name_of_a_story() -> None:
     found = rows("epic-15b: done\n1-2-x: done\n1-3-a: done\n1-3-b: done\nTD-15b-3-y: done\n15b-0a-z: done")
-    names = [short_key(found, row) for row in found.of_kind(Kind.STORY)]
+    stories = found.of_kind(Kind.STORY)
+    names = [short_key(row, stories) for row in stories]
     assert names == ["1-2", "1-3-a", "1-3-b", "15b-0a", "TD-15b-3-y"]

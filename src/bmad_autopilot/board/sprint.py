@@ -69,10 +69,10 @@ def read_board(path: str) -> Board:
 
 def board_from_text(text: Text) -> Board:
     cells = read_cells(text)
-    _check_keys(cells)
     if not cells.cells:
         return Board(cells, {}, ())
     keys, values, lines = zip(*cells.cells, strict=True)
+    _check_keys(cells, keys)
     kinds, epics, numbers, orders = zip(*identify_all(list(keys)), strict=True)
     columns = (keys, _statuses(values, kinds), kinds, epics, numbers, orders, lines, map(cells.reasons.get, keys))
     # Column by column, so that no bytecode runs per row: boards have thousands of them.
@@ -98,10 +98,10 @@ def _statuses(values: tuple[str | None, ...], kinds: tuple[Kind, ...]) -> list[S
     ]
 
 
-def _check_keys(cells: Cells) -> None:
+def _check_keys(cells: Cells, keys: tuple[str, ...]) -> None:
     """A key becomes part of a path: refuse the board if one of them could lead elsewhere."""
-    joined = "".join(f"{key}\n" for key, _, _ in cells.cells)
-    if _ORDINARY_KEYS.fullmatch(joined) and joined.count("\n") == len(cells.cells):
+    joined = "\n".join([*keys, ""])
+    if _ORDINARY_KEYS.fullmatch(joined) and joined.count("\n") == len(keys):
         return
     for key, _, line in cells.cells:
         unfit = not key or key[0] in ".-" or any(c in "/\\" or not c.isprintable() for c in key)
@@ -205,8 +205,9 @@ def _plural(kind: Kind) -> str:
     return {Kind.STORY: "stories", Kind.EPIC: "epics"}.get(kind, kind.value + "s")
 
 
-def short_key(board: Board, row: Row) -> str:
-    """The shortest thing a person can type for a story: `1-2`, where its key begins so and no other's does."""
+def short_key(row: Row, siblings: Iterable[Row]) -> str:
+    """The shortest thing a person can type for a story: `1-2`, where its key begins so and it alone of its epic's
+    stories has that number."""
     short = row.number.replace(".", "-")
-    alone = sum(other.number == row.number for other in board.rows.values() if other.kind is Kind.STORY) == 1
+    alone = sum(other.number == row.number for other in siblings) == 1
     return short if alone and row.key.lower().startswith(short + "-") else row.key

@@ -7,7 +7,7 @@ import click
 
 from ..board.overview import EpicView, overview
 from ..board.reconcile import Drift, find_drift, locate, locate_some
-from ..board.sprint import Board, Row, find_row, inline_comments, read_board
+from ..board.sprint import Board, Row, find_row, inline_comments, read_board, short_key
 from ..board.story_files import StoryFiles
 from ..core.statuses import PARKED, UNKNOWN, Kind
 from ..project.open import Project, open_project
@@ -41,6 +41,11 @@ def one_epic(facts: Facts, wanted: str) -> EpicView:
             return view  # stories name it, but it has no row of its own
     row = find_row(facts.board, wanted, Kind.EPIC)
     return next(view for view in facts.epics if view.number == row.number)
+
+
+def short_name(facts: Facts, row: Row) -> str:
+    epic = next((epic for epic in facts.epics if epic.number == row.epic), None)
+    return short_key(row, epic.stories if epic else [])
 
 
 def all_files(facts: Facts) -> StoryFiles:

@@ -82,17 +82,13 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
 
 
 def _epic(view: EpicView) -> str:
-    from json import dumps
     from json.encoder import encode_basestring as quoted
 
-    head = {
-        "key": view.key if view.number is not None else None,
-        "number": view.number,
-        "status": view.row.status.raw if view.row else None,
-        "meaning": view.row.status.meaning if view.row else None,
-        "done": view.finished,
-        "retrospective": view.retrospective.status.raw if view.retrospective else None,
-    }
+    def text(value: str | None) -> str:
+        return "null" if value is None else quoted(value)
+
+    own = view.row.status if view.row else None
+    retro = view.retrospective.status.raw if view.retrospective else None
     stories = ", ".join(
         [
             f'{{"key": {quoted(key)}, "number": {quoted(number)}, "status": {quoted(raw)}, '
@@ -100,7 +96,12 @@ def _epic(view: EpicView) -> str:
             for key, (raw, meaning), _, _, number, _, line, _ in view.stories
         ]
     )
-    return f'{dumps(head, ensure_ascii=False)[:-1]}, "stories": [{stories}]}}'
+    return (
+        f'{{"key": {text(view.key if view.number is not None else None)}, "number": {text(view.number)}, '
+        f'"status": {text(own.raw if own else None)}, "meaning": {text(own.meaning if own else None)}, '
+        f'"done": {view.finished}, "retrospective": {text(retro)}, '
+        f'"stories": [{stories}]}}'
+    )
 
 
 def _drift(facts: Facts, item: Drift) -> dict[str, object]:

@@ -1,11 +1,10 @@
 """The next action, with the step it means here and the commands for it."""
 
-from ..board.sprint import short_key
 from ..core.actions import Action
 from ..core.commands import command
 from ..project.bmad import Era
 from ..workflows.pipelines import Step, pipeline_for, steps_left
-from .facts import Facts, find_skill
+from .facts import Facts, find_skill, short_name
 
 
 def upcoming(facts: Facts, action: Action) -> dict[str, object]:
@@ -19,7 +18,7 @@ def upcoming(facts: Facts, action: Action) -> dict[str, object]:
         "step": step.name,
         "agent": agent,
         "invocation": f"{invocation} {action.story_id}" if invocation else None,
-        "command": command("run-story", short_key(facts.board, row), "--dry-run"),
+        "command": command("run-story", short_name(facts, row), "--dry-run"),
     }
 
 

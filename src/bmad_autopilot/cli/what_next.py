@@ -3,12 +3,12 @@
 import shlex
 
 from ..board.overview import next_action, open_retrospective
-from ..board.sprint import Row, short_key
+from ..board.sprint import Row
 from ..core.actions import Action
 from ..core.commands import command
 from ..core.statuses import DONE, PARKED, UNKNOWN
 from ..views.status import Next
-from .facts import Facts, find_skill
+from .facts import Facts, find_skill, short_name
 from .upcoming import call_for
 
 Command = tuple[str, str]  # what to type, what it is for
@@ -24,7 +24,7 @@ def what_next(facts: Facts, *, one_epic: bool = False) -> Next:
 def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     row = facts.board.rows[action.story_id]
     step, agent, invocation = call_for(facts, action)
-    short = short_key(facts.board, row)
+    short = short_name(facts, row)
     plan = command("run-story", short, "--dry-run") if one_epic else "bmad next --dry-run"
     commands = [(plan, "see each agent call it takes")]
     if invocation:
