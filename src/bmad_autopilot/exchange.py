@@ -4,9 +4,10 @@ People and BMAD's skills take no lock of ours. So the new file is exchanged for 
 there at that very moment comes out on the other side and can be looked at before anything is thrown away."""
 
 import os
+import time
 
 from .core.errors import FileError
-from .files import read_bytes, sync_folder, write_beside
+from .files import SETTLE_SECONDS, read_bytes, sync_folder, write_beside
 
 
 def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> bool:
@@ -16,7 +17,7 @@ def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> 
     try:
         if exchange(temporary, target):
             if read_bytes(temporary) != before:
-                _put_back(target, temporary, after)
+                _put_back(target, temporary, after, backup)
                 return False
         elif read_bytes(target) == before:  # no exchange on this file system: the smallest window there is
             os.replace(temporary, target)
@@ -42,10 +43,14 @@ def exchange(path: str, other: str) -> bool:
     return bool(renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(other), swap) == 0)
 
 
-def _put_back(target: str, theirs: str, ours: bytes) -> None:
-    """Their write came out in exchange for ours: theirs goes back, unless they wrote once more meanwhile."""
-    if exchange(theirs, target) and read_bytes(theirs) != ours:
-        exchange(theirs, target)
+def _put_back(target: str, theirs: str, ours: bytes, backup: str) -> None:
+    """Their write came out in exchange for ours: theirs goes back. Whoever opened ours while it stood there writes
+    into it a moment later; then that is the newest, and stands."""
+    if not exchange(theirs, target):
+        return
+    time.sleep(SETTLE_SECONDS)
+    if read_bytes(theirs) != ours and exchange(theirs, target):
+        _keep(theirs, backup)
 
 
 def _keep(old: str, backup: str) -> None:
