@@ -7,7 +7,9 @@ import os
 import time
 
 from .core.errors import FileError
-from .files import SETTLE_SECONDS, read_bytes, sync_folder, write_beside
+from .files import read_bytes, sync_folder, write_beside
+
+WRITER_SECONDS = 1.0  # how long a program that holds the file open is waited for
 
 
 def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> bool:
@@ -16,6 +18,7 @@ def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> 
     temporary = write_beside(target, after)
     try:
         if exchange(temporary, target):
+            _wait_for_writers(temporary)
             if read_bytes(temporary) != before:
                 _put_back(target, temporary, after, backup)
                 return False
@@ -44,13 +47,39 @@ def exchange(path: str, other: str) -> bool:
 
 
 def _put_back(target: str, theirs: str, ours: bytes, backup: str) -> None:
-    """Their write came out in exchange for ours: theirs goes back. Whoever opened ours while it stood there writes
-    into it a moment later; then that is the newest, and stands."""
+    """Their write came out in exchange for ours: theirs goes back, unless somebody has written into ours while it
+    stood there; then that is the newest, and stands."""
     if not exchange(theirs, target):
         return
-    time.sleep(SETTLE_SECONDS)
+    _wait_for_writers(theirs)
     if read_bytes(theirs) != ours and exchange(theirs, target):
         _keep(theirs, backup)
+
+
+def _wait_for_writers(path: str) -> None:
+    """Wait until nobody has this file open for writing. It has just been taken from its place, so that nobody new
+    can come; whoever opened it before may still be about to write. A read lease is only given without them."""
+    import fcntl
+    import signal
+
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return
+    deadline = time.monotonic() + WRITER_SECONDS
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # a broken lease must not end us: SIGURG is ignored
+        while time.monotonic() < deadline:
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except BlockingIOError:
+                time.sleep(0.001)
+                continue
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            return
+    except OSError:  # not our file, or no leases on this file system
+        return
+    finally:
+        os.close(fd)
 
 
 def _keep(old: str, backup: str) -> None:
