@@ -302,7 +302,7 @@ def test_no_text_breaks_the_reader(text):
 def test_many_sections_are_read_in_linear_time(line):
     started = time.perf_counter()
     story(line * 15_000)
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 10
 
 
 # Read and counted by hand: number, status, line, criteria, tasks done, all tasks, top-level tasks, files,

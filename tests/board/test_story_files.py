@@ -230,7 +230,7 @@ def test_thousands_of_files_are_matched_at_once(tmp_path: Path):
     best = min(_seconds(tmp_path, known) for _ in range(5))
 
     assert len(find_story_files([str(tmp_path)], known).stories) == 3_000
-    assert best < 0.03  # 5 ms where it was measured
+    assert best < 1  # 5 ms where it was measured; a bound for the growth, not a benchmark
 
 
 def _seconds(folder: Path, known: dict[str, str]) -> float:
