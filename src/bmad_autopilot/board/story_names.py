@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ..core.keys import number_of
+from ..core.keys import SEPARATORS, number_of
 
 _REGULAR = re.compile(r"(\d{1,6})[-._](\d{1,6}[a-z]?)(?=[-._ ]|$)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:story|us|user-story)[-_. ]+(?=\d)", re.IGNORECASE)
@@ -11,7 +11,6 @@ _NESTED = re.compile(
     r"(?:epic|e)[-_. ]?(\d+[a-z]?)[-_. ]+(?:story|s)[-_. ]?(\d+[a-z]?)(?=[-._ ]|$)", re.IGNORECASE
 )
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TOKENS = re.compile(r"[-._·\s]+")
 # Never the story itself, whatever its slug: `1-2-login.context.md`, `1-2-login-validation-report.md`.
 _COMPANION = re.compile(
     r"\.(?:context|validation|review|retro|notes|summary|qa|gate|plan|agent-state)$"
@@ -47,7 +46,7 @@ class Matcher:
     def _longest(self, stem: str) -> str | None:
         """The longest run of leading parts that is a number of the board: `0-5-1-x` is 0.5.1 where that is one."""
         written = self._written if self._written is not None else self._index()
-        parts = [part for part in _TOKENS.split(stem, maxsplit=6) if part][:6]
+        parts = [part for part in SEPARATORS.split(stem, maxsplit=6) if part][:6]
         for length in range(len(parts), 0, -1):
             number = written.get(number_of("-".join(parts[:length])))
             if number is not None:
@@ -58,7 +57,7 @@ class Matcher:
         """Each number, also as its key writes it: `td.15b.3` for `TD-15b-3-cleanup`, whose number is 15b.td.3."""
         self._written = {number: number for number in self._declared}
         for key, number in self._keys.items():
-            parts = _TOKENS.split(key, maxsplit=8)[: number.count(".") + 1]
+            parts = SEPARATORS.split(key, maxsplit=8)[: number.count(".") + 1]
             self._written.setdefault(number_of("-".join(parts)), number)
         return self._written
 

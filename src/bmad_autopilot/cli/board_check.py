@@ -1,18 +1,14 @@
 """bmad board check: everything odd, with line numbers and what mends it."""
 
-import os
-
 import click
 
 from ..board.check import check_board, check_drift, check_epics
-from ..board.epics import read_all_epics
-from ..board.epics_files import find_epics_files
 from ..board.reconcile import find_drift, odd_files
 from ..board.sprint import Board
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import EXIT_DONE, EXIT_FAILED
 from ..views.listing import Item, listing
-from .facts import Facts, all_files, all_stories, gather, print_json, shown_path, terminal
+from .facts import Facts, all_files, all_stories, gather, print_json, read_plan, shown_path, terminal
 
 COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
@@ -35,8 +31,7 @@ def check(ctx: click.Context, as_json: bool) -> None:
 
 
 def _diagnose(facts: Facts) -> list[Diagnostic]:
-    folders = facts.project.folders
-    plan = read_all_epics(find_epics_files(folders.planning, [folders.output, os.path.dirname(facts.board.path)]))
+    plan = read_plan(facts)
     files = all_files(facts)
     found = [
         *facts.project.diagnostics,

@@ -15,6 +15,7 @@ from ..project.skills import Skill
 from ..project.skills import find_skill as find_skill_at
 
 if TYPE_CHECKING:
+    from ..board.epics import EpicsFile
     from ..views.terminal import Terminal
 
 
@@ -41,6 +42,16 @@ def one_epic(facts: Facts, wanted: str) -> EpicView:
             return view  # stories name it, but it has no row of its own
     row = find_row(facts.board, wanted, Kind.EPIC)
     return next(view for view in facts.epics if view.number == row.number)
+
+
+def read_plan(facts: Facts) -> "EpicsFile":
+    """What the epics files say."""
+    from ..board.epics import read_all_epics
+    from ..board.epics_files import find_epics_files
+
+    folders = facts.project.folders
+    others = [folders.output, os.path.dirname(facts.board.path)]
+    return read_all_epics(find_epics_files(folders.planning, others))
 
 
 def short_name(facts: Facts, row: Row) -> str:

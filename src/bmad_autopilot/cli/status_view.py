@@ -10,7 +10,7 @@ from ..board.sprint import action_items
 from ..project.bmad import Era
 from ..views.status import StatusView, render
 from ..views.terminal import Terminal
-from .facts import Facts, reasons, shown_path
+from .facts import Facts, read_plan, reasons, shown_path
 from .what_next import what_next
 
 MOST_DRIFT = 3
@@ -63,9 +63,4 @@ def _items(facts: Facts) -> list[tuple[str, str | None]]:
 
 
 def _titles(facts: Facts) -> dict[str, str]:
-    from ..board.epics import read_all_epics
-    from ..board.epics_files import find_epics_files
-
-    folders = facts.project.folders
-    plan = read_all_epics(find_epics_files(folders.planning, [folders.output]))
-    return {epic.number: epic.title for epic in plan.epics}
+    return {epic.number: epic.title for epic in read_plan(facts).epics}

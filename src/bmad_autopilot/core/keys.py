@@ -19,7 +19,7 @@ _NUMBER = r"(0|[1-9]\d{0,8}+)"
 _PARTS = re.compile(
     rf"^(?:{_NUMBER}-{_NUMBER}([a-z]?)-(?=\D).*|epic-{_NUMBER}(-retrospective)?+|.*)$", re.MULTILINE
 )
-_SEPARATORS = re.compile(r"[-._·\s]+")
+SEPARATORS = re.compile(r"[-._·\s]+")
 _TOKEN = re.compile(r"(\d*)(\D*)")
 
 
@@ -37,7 +37,7 @@ Identified = tuple[Kind, str | None, str, tuple[Order, Order]]  # an Identity's 
 
 def number_of(text: str) -> str:
     """The number a label stands for: `0-5` and `0.5` are `0.5`, `01` is `1`, `1A` is `1a`."""
-    parts = [part for part in _SEPARATORS.split(text.strip().lower()) if part]
+    parts = [part for part in SEPARATORS.split(text.strip().lower()) if part]
     return ".".join(part.lstrip("0") or "0" if part[0] == "0" and part.isdigit() else part for part in parts)
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from .keys import LAST, Identity, natural, number_of
+from .keys import LAST, SEPARATORS, Identity, natural, number_of
 from .statuses import Kind
 
 # `epic-3`, `epic-1a-plus`, `orch-epic-1`; but `3-4-close-epic-2-bugs` is a story.
@@ -11,7 +11,6 @@ _EPIC = re.compile(r"epic-(.+)|([a-z][a-z_-]*)-epic-(\d+[a-z]?(?:[.-]\d+)?)", re
 _RETRO = re.compile(r"-(?:retrospective|retro)$", re.IGNORECASE)
 _PART = re.compile(r"\d+[a-z]?|[a-z]\d+|\d+[a-z]+", re.IGNORECASE)
 _DOTTED = re.compile(r"\d+[.·]\d+[a-z]?")
-_SEPARATORS = re.compile(r"[-._·\s]+")
 
 
 def identify_carefully(keys: Iterable[str]) -> dict[str, Identity]:
@@ -99,7 +98,7 @@ def _split_shared(rows: dict[str, Identity]) -> dict[str, Identity]:
 
 
 def _next_number(key: str, number: str) -> str | None:
-    tokens = _SEPARATORS.split(key)
+    tokens = SEPARATORS.split(key)
     used = number.count(".") + 1
     if len(tokens) > used + 1 and tokens[used].isdecimal():
         return tokens[used].lstrip("0") or "0"
