@@ -75,7 +75,7 @@ def _header(view: StatusView, out: Terminal) -> Iterator[str]:
 def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
     whole = view.show_all or view.one_epic
     shown = view.epics if whole else _choose(view)
-    label = min(max((display_width(epic.key) for epic in shown), default=6), 24)
+    label = min(max((display_width(epic.key) for epic in view.epics), default=6), 24)
     busy = sum(bool(_active(epic)) for epic in shown)
     most = None if whole else max(1, (MOST_LINES - len(shown)) // max(1, busy))
     chosen = {id(epic) for epic in shown}
@@ -116,7 +116,8 @@ def _skipped(view: StatusView, epics: list[EpicView], label: int, out: Terminal)
         tally = {"closed": closed, "under way": begun, "to come": len(epics) - closed - begun}
         parts = ", ".join(f"{n} {word}" for word, n in tally.items() if n)
         stories = sum(len(epic.stories) for epic in epics)
-        line = f"  … {len(epics)} more epics ({parts}; {stories} stories; --all shows them)"
+        noun = "story" if stories == 1 else "stories"
+        line = f"  … {len(epics)} more epics ({parts}; {stories} {noun}; --all shows them)"
         yield out.style(cut(line, out.width), "dim")
 
 
