@@ -64,6 +64,23 @@ def test_one_more_number_must_tell_all_of_them_apart() -> None:
     assert {row[2] for row in found.values()} == {"1.2"}
 
 
+def test_what_cannot_be_told_apart_does_not_keep_others_from_it() -> None:
+    found = numbers("1-2-a", "1-2-b", "2-0-1-x", "2-0-2-y")
+    assert [row[2] for row in found.values()] == ["1.2", "1.2", "2.0.1", "2.0.2"]
+
+
+def test_stories_with_one_more_number_are_in_order_too() -> None:
+    keys = ["1-0-1-a", "1-0-2-b", "1-0-10-c", "1-1-d", "2-0-1-e", "2-0-2-f"]
+    rows = identify(keys)
+    shuffled = sorted(keys, key=len)
+    shuffled.sort(key=lambda key: rows[key].order)
+    assert shuffled == keys
+
+
+def test_a_retrospective_declares_no_epic() -> None:
+    assert numbers("epic-0-5-retrospective", "0-5-1-x")["0-5-1-x"] == ("story", "0", "0.5")
+
+
 def test_digits_that_are_no_numbers() -> None:
     found = numbers("1-0-²-a", "1-0-³-b", "1-①-c")
     assert found["1-0-²-a"][2] == found["1-0-³-b"][2] == "1.0"
