@@ -291,6 +291,30 @@ print(",".join(f"{key}={word}" for key, word in now.items()), overwritten)
 """
 
 
+def test_a_writer_killed_at_any_moment_leaves_a_whole_board(tmp_path: Path) -> None:
+    """Twenty times: kill -9 in the middle of a row of changes. The board is whole and can be written."""
+    path, state = tmp_path / "sprint-status.yaml", str(tmp_path / "state")
+    keys = [f"1-{n}-a" for n in range(1, 6)]
+    text = "# kept\ndevelopment_status:\n" + "".join(f"  {key}: backlog\n" for key in keys)
+    rng = random.Random(11)
+    for _ in range(20):
+        path.write_text(text)
+        before = path.stat().st_ino
+        arguments = [str(path), state, ",".join(keys), "100000"]
+        with subprocess.Popen([sys.executable, "-c", WRITER, *arguments], stderr=subprocess.DEVNULL) as writer:
+            try:
+                deadline = time.monotonic() + 30
+                while path.stat().st_ino == before:  # until it has begun to write
+                    assert time.monotonic() < deadline
+                time.sleep(rng.random() / 100)
+            finally:
+                writer.kill()
+        found = read_board(str(path))
+        assert list(found.rows) == keys
+        assert path.read_text().startswith("# kept\n")
+        set_status(str(path), "1-1-a", "blocked", state=state, regress=True)
+
+
 def _write_in_place(path: Path, change: tuple[str, str]) -> None:
     """A person who changes a word for one as long, through a file held open."""
     with path.open("r+b") as handle:
