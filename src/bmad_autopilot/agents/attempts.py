@@ -1,0 +1,211 @@
+"""One agent call and its folder: what it was told, whether it runs, how it ended.
+
+`spec.json` and `prompt.md` say what was asked, `events.jsonl` what the agent printed, `result.json` how it ended,
+`lock` is held as long as its shim lives. Facts are read from there and nowhere else, so that whoever comes after a
+crash knows as much as whoever started the call."""
+
+import fcntl
+import json
+import os
+import time
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from ..core.errors import FileError, Place
+from ..files import read_bytes, write_atomic
+from .outcomes import Spend, Tokens
+from .protocol import Ending
+from .shim import children, endings, records, work
+from .shim.supervisor import remove_private
+
+MAX_RECORD = 1024 * 1024
+REFS = "refs/autopilot/attempts/"
+
+
+class State(StrEnum):
+    NEW = "new"  # nothing was started
+    RUNNING = "running"
+    FINISHED = "finished"  # there is a result
+    LOST = "lost"  # the agent was started, its shim is gone, and nobody says how it ended
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an attempt was told, without any secret."""
+
+    id: str
+    agent: str
+    step: str
+    story: str
+    session: str
+    worktree: str
+    argv: tuple[str, ...]
+    private: str
+    created_at: float
+    role: str = ""
+    model: str | None = None
+    resume: str | None = None
+    launcher: str | None = None
+    skill: str | None = None
+    stop: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()  # names of what the agent got in its environment
+    before: Spend = field(default_factory=Spend)  # what the resumed conversation had spent
+    keep_ref: str = ""
+    version: int = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the process ended and what it left, as the shim wrote it down."""
+
+    id: str
+    by: str
+    exit: int | None = None
+    signal: int | None = None
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    seconds: float = 0.0
+    head: str | None = None
+    branch: str | None = None
+    tree: str | None = None
+    kept: dict[str, str] | None = None  # the ref and the commit that hold work cut short
+    outside: tuple[str, ...] = ()  # other work trees that changed while it ran
+    left_over: int = 0  # processes it had left behind
+    events: dict[str, int] | None = None
+    problems: tuple[str, ...] = ()
+    version: int = 1
+
+    @property
+    def ending(self) -> Ending:
+        return Ending(self.by, self.exit, self.signal, "; ".join(self.problems))
+
+
+def state_of(folder: str) -> State:
+    """Result first: a shim that has written it may still be tidying up."""
+    if os.path.exists(f"{folder}/{records.RESULT}"):
+        return State.FINISHED
+    if lock_is_held(folder):
+        return State.RUNNING
+    if os.path.exists(f"{folder}/{records.RESULT}"):  # written between the two looks
+        return State.FINISHED
+    return State.LOST if os.path.exists(f"{folder}/{records.STARTED}") else State.NEW
+
+
+def lock_is_held(folder: str) -> bool:
+    try:
+        fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared: two who look at the same moment do not take each other for the owner.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+
+
+def write_spec(folder: str, spec: Spec) -> None:
+    write_atomic(f"{folder}/{records.SPEC}", json.dumps(asdict(spec), indent=1).encode() + b"\n")
+
+
+def read_spec(folder: str) -> Spec:
+    data = _read(f"{folder}/{records.SPEC}")
+    spend = data.pop("before", None) or {}
+    tokens = Tokens(**_known(Tokens, spend.get("tokens") or {}))
+    spec: Spec = _make(Spec, {**data, "before": Spend(spend.get("dollars"), tokens)}, f"{folder}/{records.SPEC}")
+    return spec
+
+
+def read_result(folder: str) -> Result | None:
+    path = f"{folder}/{records.RESULT}"
+    if not os.path.exists(path):
+        return None
+    result: Result = _make(Result, _read(path), path)
+    return result
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        data = json.loads(read_bytes(path, limit=MAX_RECORD))
+    except ValueError as error:
+        raise FileError(f"is no JSON: {error}", place=Place(path)) from None
+    if not isinstance(data, dict):
+        raise FileError("is no JSON object", place=Place(path))
+    return data
+
+
+def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
+    """Fields this version knows: a newer one may have written more."""
+    names = {one.name for one in fields(kind)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in data.items() if name in names
+    }
+
+
+def _make(kind: type[Any], data: dict[str, Any], path: str) -> Any:
+    try:
+        return kind(**_known(kind, data))
+    except TypeError as error:
+        raise FileError(f"does not hold what it must: {error}", place=Place(path)) from None
+
+
+def settle_lost(folder: str) -> Result:
+    """Close an attempt whose shim was killed: end what is left of it, keep its work, write the result for it."""
+    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)  # whoever else comes finds our result
+        found = read_result(folder)
+        if found is not None:
+            return found
+        spec = read_spec(folder)
+        environment = dict(os.environ)
+        swept = children.sweep(spec.id)
+        problems = []
+        if spec.stop and work.run(list(spec.stop), environment, 20.0)[0] != 0:
+            problems.append("the launcher's stop command failed")
+        records.write_result(folder, _lost(folder, spec, environment, swept, problems))
+    finally:
+        os.close(fd)
+    result = read_result(folder)
+    assert result is not None
+    return result
+
+
+def _lost(
+    folder: str, spec: Spec, environment: dict[str, str], swept: int, problems: list[str]
+) -> dict[str, object]:
+    started = records.read_started(folder)
+    began = started[1] if started else spec.created_at
+    os.makedirs(spec.private, 0o700, exist_ok=True)
+    left = work.look(spec.worktree, environment, f"{spec.private}/index")
+    kept = None
+    if spec.keep_ref:
+        message = f"Work of an agent call that was lost\n\nAutopilot-Attempt: {spec.id}"
+        kept = work.keep(spec.worktree, environment, left, spec.keep_ref, message)
+    remains = remove_private(spec.private)
+    return {
+        "version": 1,
+        "id": spec.id,
+        "started_at": began,
+        "ended_at": round(time.time(), 3),
+        "seconds": round(time.time() - began, 3),
+        "by": endings.LOST,
+        "exit": None,
+        "signal": None,
+        "head": left.head,
+        "branch": left.branch,
+        "tree": left.tree,
+        "kept": {"ref": spec.keep_ref, "commit": kept} if kept else None,
+        "outside": [],
+        "left_over": swept,
+        "events": None,
+        "problems": [*problems, *(text for text in (left.problem, remains) if text)],
+    }
+
+
+def set_time_limit(folder: str, seconds: float) -> None:
+    """How long the call may run in all, from its start. A running shim takes it up when the old one is over."""
+    write_atomic(f"{folder}/{records.TIME_LIMIT}", f"{seconds:g}\n".encode())

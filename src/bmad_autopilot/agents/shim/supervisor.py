@@ -1,0 +1,338 @@
+"""The shim's life: start the agent, write down what it says, end it when it must end, say how it ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+
+from . import children, endings, work
+from .order import read_order
+from .records import CANCEL, EVENTS, claim_start, read_time_limit, reserve_result, write_result
+from .signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .order import Order
+    from .recorder import Recorder
+
+# While asking does not help: a Ctrl-C for the agent, then an end for all it started, then no more asking.
+_STAGES = ((signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGKILL, True))
+_READ = 256 * 1024
+_MAX_WAIT = 3600.0
+_STOP_SECONDS = 20.0
+
+
+def main() -> None:
+    order = read_order(0)
+    if order is None:
+        return
+    locks = [int(fd) for fd in sys.argv[1].split(",")]
+    for fd in locks:
+        os.set_inheritable(fd, False)  # ours: the agent must not keep them alive
+    os.chdir("/")
+    if claim_start(order["folder"], os.getpid()):
+        _Supervisor(order).run()
+
+
+class _Supervisor:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.folder = order["folder"]
+        self.began = time.time()
+        self.started = time.monotonic()
+        self.quiet_since = self.started
+        self.half_time: work.Work | None = None  # the work tree after half the stall limit without a new word
+        self.pid = 0
+        self.status: int | None = None
+        self.by = ""
+        self.stage = 0
+        self.stage_due = 0.0
+        self.told_to_end = False
+        self.recorder: Recorder | None = None
+        self.poll = select.poll()
+        self.pipes: dict[int, str] = {}
+        self.stdin_left = order["stdin"]
+        self.problems: list[str] = []
+
+    def run(self) -> None:
+        self._listen_to_signals()
+        children.become_subreaper()
+        _make_private(self.order["private"])
+        before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
+        try:
+            self._start()
+        except (children.StartFailed, OSError) as error:
+            self.by = endings.NO_START
+            self.problems.append(str(error))
+        reserve_result(self.folder)
+        from .recorder import Recorder
+
+        # Imported now: the agent is starting, and this costs it nothing.
+        self.recorder = Recorder(f"{self.folder}/{EVENTS}", self.order["secrets"], self.started)
+        try:
+            while self.pid and self.status is None:
+                self._turn()
+        except Exception as error:  # our own mistake must not cost the call its result
+            self.problems.append(f"{type(error).__name__}: {error}")
+            self.by = self.by or endings.SIGNAL
+        self._end(before)
+
+    # -- starting
+
+    def _listen_to_signals(self) -> None:
+        self.wakeup, write = os.pipe()
+        for fd in (self.wakeup, write):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self._on_term)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN)
+        self.poll.register(self.wakeup, select.POLLIN)
+
+    def _on_term(self, *_: object) -> None:
+        self.told_to_end = True
+
+    def _start(self) -> None:
+        inputs, outputs, errors = os.pipe(), os.pipe(), os.pipe()
+        self.pid = children.start(
+            self.order["argv"],
+            self.order["environment"],
+            self.order["worktree"],
+            (inputs[0], outputs[1], errors[1]),
+        )
+        for fd in (inputs[0], outputs[1], errors[1]):
+            os.close(fd)
+        for fd, stream in ((outputs[0], "text"), (errors[0], "error")):
+            os.set_blocking(fd, False)
+            self.pipes[fd] = stream
+            self.poll.register(fd, select.POLLIN)
+        self.stdin = inputs[1]
+        os.set_blocking(self.stdin, False)
+        self._feed()
+
+    # -- while it runs
+
+    def _turn(self) -> None:
+        """Wait for whatever comes first, and see to it."""
+        for fd, _ in self.poll.poll(self._wait_ms()):
+            if fd == self.wakeup:
+                os.read(fd, 4096)
+            elif fd == self.stdin:
+                self._feed()
+            else:
+                self._hear(fd)
+        self._reap()
+        if self.status is None:
+            self._judge_time()
+
+    def _wait_ms(self) -> int:
+        due = [self.stage_due] if self.by else [*self._limits()]
+        wait = min([*(moment - time.monotonic() for moment in due), _MAX_WAIT])
+        return max(0, int(wait * 1000) + 1)
+
+    def _limits(self) -> list[float]:
+        limit, stall = read_time_limit(self.folder), self.order["stall_limit"]
+        due = [self.started + limit] if limit else []
+        if stall:
+            due.append(self.quiet_since + (stall if self.half_time else stall / 2))
+        return due
+
+    def _feed(self) -> None:
+        """Hand over the prompt as fast as the agent takes it."""
+        try:
+            while self.stdin_left:
+                self.stdin_left = self.stdin_left[os.write(self.stdin, self.stdin_left[:_READ]) :]
+        except BlockingIOError:
+            self.poll.register(self.stdin, select.POLLOUT)
+            return
+        except OSError:  # it does not want it
+            pass
+        try:
+            self.poll.unregister(self.stdin)
+        except KeyError:
+            pass
+        os.close(self.stdin)
+        self.stdin = -1
+
+    def _hear(self, fd: int) -> bool:
+        """Read what is there, once. False: nothing is, or there will be no more."""
+        try:
+            data = os.read(fd, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self.poll.unregister(fd)
+            os.close(fd)
+            del self.pipes[fd]
+            return False
+        assert self.recorder is not None
+        for said in self.recorder.feed(self.pipes[fd], data):
+            self.quiet_since, self.half_time = time.monotonic(), None
+            if isinstance(said, dict) and self._lacks_skill(said):
+                self._stop(endings.GUARD)
+        return True
+
+    def _lacks_skill(self, event: dict[str, object]) -> bool:
+        guard = self.order["guard"]
+        if guard is None or any(event.get(key) != value for key, value in guard[0].items()):
+            return False
+        self.order["guard"] = None  # the first such event counts
+        lists = [event.get(name) for name in guard[1]]
+        known = [names for names in lists if isinstance(names, list)]
+        return bool(known) and not any(guard[2] in names for names in known)
+
+    def _reap(self) -> None:
+        """Collect the agent, or an orphan of its that became ours."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.pid:
+                self.status = status
+
+    def _judge_time(self) -> None:
+        now = time.monotonic()
+        if self.by:
+            if now >= self.stage_due:
+                self._next_stage()
+            return
+        limit, stall = read_time_limit(self.folder), self.order["stall_limit"]
+        if self.told_to_end:
+            asked = os.path.exists(f"{self.folder}/{CANCEL}")
+            self._stop(endings.CANCEL if asked else endings.SIGNAL)
+        elif limit and now >= self.started + limit:
+            self._stop(endings.TIME_LIMIT)
+        elif stall and now >= self.quiet_since + stall / 2:
+            self._judge_stall(now, stall)
+
+    def _judge_stall(self, now: float, stall: float) -> None:
+        """Silence, or saying the same again and again, is a stall only if the work stands still as well."""
+        if self.half_time is None:
+            self.half_time = self._look()
+        elif now >= self.quiet_since + stall:
+            if self._look() == self.half_time:
+                self._stop(endings.STALL)
+            else:
+                self.quiet_since, self.half_time = time.monotonic(), None
+
+    def _look(self) -> work.Work:
+        index = f"{self.order['private']}/index"
+        return work.look(self.order["worktree"], self.order["environment"], index)
+
+    # -- ending it
+
+    def _stop(self, by: str) -> None:
+        if not self.by:
+            self.by = by
+            self._next_stage()
+
+    def _next_stage(self) -> None:
+        number, everyone = _STAGES[min(self.stage, len(_STAGES) - 1)]
+        children.tell(self.pid, number, everyone=everyone)
+        if self.stage == 0 and self.order["stop"]:
+            self._run_stop()
+        self.stage += 1
+        self.stage_due = time.monotonic() + self.order["grace"]
+
+    def _run_stop(self) -> None:
+        """What runs behind a launcher does not hear our signals."""
+        code, _ = work.run(self.order["stop"], self.order["environment"], _STOP_SECONDS)
+        if code != 0:
+            self.problems.append(f"the launcher's stop command failed ({code})")
+
+    def _end(self, before: dict[str, list[str]]) -> None:
+        assert self.recorder is not None
+        ended, seconds = time.time(), time.monotonic() - self.started
+        self._drain()
+        left_over = children.kill_descendants(self.pid) if self.pid else 0
+        self._drain()
+        if self.recorder.overlong:
+            self.recorder.note(f"{self.recorder.overlong} lines were too long and were cut")
+        self.recorder.close()
+        self.by = self.by or endings.EXIT
+        code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
+        done = self._look()
+        kept = None
+        if self.order["keep_ref"] and (self.by != endings.EXIT or code != 0) and self.by != endings.NO_START:
+            message = (
+                f"Work of an agent call that was cut short ({self.by})\n\nAutopilot-Attempt: {self.order['id']}"
+            )
+            worktree, ref = self.order["worktree"], self.order["keep_ref"]
+            kept = work.keep(worktree, self.order["environment"], done, ref, message)
+        outside = [other for other, was in before.items() if was != work.changes(other, self.order["environment"])]
+        left = remove_private(self.order["private"])
+        for problem in (done.problem, left, self.recorder.problem and f"events: {self.recorder.problem}"):
+            if problem:
+                self.problems.append(problem)
+        write_result(
+            self.folder,
+            {
+                "version": 1,
+                "id": self.order["id"],
+                "started_at": round(self.began, 3),
+                "ended_at": round(ended, 3),
+                "seconds": round(seconds, 3),
+                "by": self.by,
+                "exit": code if code is not None and code >= 0 else None,
+                "signal": -code if code is not None and code < 0 else None,
+                "head": done.head,
+                "branch": done.branch,
+                "tree": done.tree,
+                "kept": {"ref": self.order["keep_ref"], "commit": kept} if kept else None,
+                "outside": outside,
+                "left_over": left_over,
+                "events": {
+                    "lines": self.recorder.lines,
+                    "bytes": self.recorder.size,
+                    "dropped": self.recorder.dropped,
+                    "overlong": self.recorder.overlong,
+                },
+                "problems": [problem[:500] for problem in self.problems[:20]],
+            },
+        )
+
+    def _drain(self) -> None:
+        """Take what the pipes still hold. Somebody the agent left behind may keep them open for ever."""
+        for fd in list(self.pipes):
+            for _ in range(100_000):
+                if not self._hear(fd):
+                    break
+
+
+def _make_private(folder: str) -> None:
+    for part in ("", "/tmp", "/gh"):
+        os.makedirs(f"{folder}{part}", 0o700, exist_ok=True)
+
+
+def remove_private(folder: str) -> str:
+    """The attempt's own temporary folder, whatever the agent left in it. What could not be removed is said."""
+
+    for path, folders, _ in os.walk(folder):
+        for name in folders:
+            if not os.path.islink(f"{path}/{name}"):
+                _try(os.chmod, f"{path}/{name}", 0o700)  # module caches are read-only
+    for path, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            _try(os.unlink, f"{path}/{name}")
+        for name in folders:
+            inner = f"{path}/{name}"
+            _try(os.unlink if os.path.islink(inner) else os.rmdir, inner)
+    _try(os.rmdir, folder)
+    return f"{folder} could not be removed" if os.path.lexists(folder) else ""
+
+
+def _try(action: Callable[..., None], *arguments: object) -> None:
+    try:
+        action(*arguments)
+    except OSError:
+        pass

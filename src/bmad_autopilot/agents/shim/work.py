@@ -1,0 +1,134 @@
+"""What the agent has done to the work tree: HEAD, the tree's hash with everything in it, and work kept safe."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from .signals import signal
+
+SECONDS = 60.0
+MAX_OUTPUT = 1024 * 1024
+
+# The repository is the agent's too: nothing it may have set there is to run with us.
+_GIT = [
+    "git",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "advice.addEmbeddedRepo=false",
+]
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "bmad-autopilot"), ("EMAIL", "bmad-autopilot@localhost"))
+}
+
+
+class Work:
+    """A state of the work tree. Two are equal when nothing that git would keep has changed between them."""
+
+    def __init__(self, head: str | None, branch: str | None, tree: str | None, problem: str = "") -> None:
+        self.head = head
+        self.branch = branch
+        self.tree = tree
+        self.problem = problem
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Work) and (self.head, self.tree) == (other.head, other.tree)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def look(folder: str, environment: dict[str, str], index: str) -> Work:
+    """The work tree as it is, hashed through an index of our own at `index`: git's own stays untouched."""
+    code, out = _git(folder, environment, ["rev-parse", "--git-path", "index", "HEAD", "--abbrev-ref", "HEAD"])
+    lines = out.splitlines()
+    if code is None or not lines:
+        return Work(None, None, None, "git did not answer" if code is None else "")
+    head, branch = (lines[1], lines[2]) if code == 0 and len(lines) == 3 else (None, None)  # None: no commit yet
+    _copy(os.path.join(folder, lines[0]), index)
+    own_index = {**environment, "GIT_INDEX_FILE": index}
+    # Copied, so that only files changed since are read again.
+    added, _ = _git(folder, own_index, ["add", "--all", "--ignore-errors", ":/"])
+    code, tree = _git(folder, own_index, ["write-tree"])
+    _remove(index)
+    problem = "" if added == 0 and code == 0 else "git could not read the whole work tree"
+    return Work(head, branch, tree.strip() if code == 0 else None, problem)
+
+
+def keep(folder: str, environment: dict[str, str], work: Work, ref: str, message: str) -> str | None:
+    """Put the tree, with HEAD as its parent, under a ref of ours. The commit; None where that was impossible."""
+    if work.tree is None:
+        return None
+    parents = ["-p", work.head] if work.head else []
+    code, commit = _git(folder, {**environment, **_IDENTITY}, ["commit-tree", work.tree, *parents, "-m", message])
+    if code != 0:
+        return None
+    code, _ = _git(folder, environment, ["update-ref", ref, commit.strip()])
+    return commit.strip() if code == 0 else None
+
+
+def changes(folder: str, environment: dict[str, str]) -> list[str]:
+    """Another work tree's HEAD and what differs from it there, to be compared with a later look."""
+    quiet = {**environment, "GIT_OPTIONAL_LOCKS": "0"}
+    code, out = _git(folder, quiet, ["status", "--porcelain=v2", "--branch", "--untracked-files=all"])
+    return out.splitlines() if code == 0 else []
+
+
+def _copy(source: str, target: str) -> None:
+    try:
+        with open(source, "rb") as old, open(target, "wb") as new:
+            while data := old.read(1 << 20):
+                new.write(data)
+    except OSError:  # no index yet: git makes one
+        _remove(target)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _git(folder: str, environment: dict[str, str], arguments: list[str]) -> tuple[int | None, str]:
+    return run([*_GIT, "-C", folder, *arguments], environment, SECONDS)
+
+
+def run(argv: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
+    """Exit code and output of a short program. None: it could not be started, or had to be killed."""
+    read, write = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((null, write, null))]
+    try:
+        pid = os.posix_spawnp(argv[0], argv, environment, file_actions=actions)
+    except OSError:
+        os.close(read)
+        return None, ""
+    finally:
+        os.close(write)
+        os.close(null)
+    out, late = _drain(read, time.monotonic() + seconds)
+    os.close(read)
+    if late:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return None if late else os.waitstatus_to_exitcode(status), out.decode("utf-8", "surrogateescape")
+
+
+def _drain(fd: int, deadline: float) -> tuple[bytes, bool]:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    out = b""
+    while len(out) < MAX_OUTPUT:
+        if not poll.poll(max(0, int((deadline - time.monotonic()) * 1000))):
+            return out, True
+        data = os.read(fd, 65536)
+        if not data:
+            return out, False
+        out += data
+    return out, True

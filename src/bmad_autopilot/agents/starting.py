@@ -1,0 +1,141 @@
+"""Starting one agent call: its folder, its locks, its shim."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.errors import ConflictError, Place
+from . import worktree_lock
+from .attempts import REFS, Spec, set_time_limit, state_of, write_spec
+from .protocol import Call
+from .shim import children, records
+from .shim.order import write_order
+from .shim.redaction import Redactor
+
+if TYPE_CHECKING:
+    from .shim.order import Order
+
+SHIM = os.path.join(os.path.dirname(__file__), "shim")
+
+
+class Limits(NamedTuple):
+    """In seconds; 0 for none."""
+
+    time: float
+    stall: float
+    grace: float = 10.0
+
+
+def start(
+    folder: str,
+    spec: Spec,
+    call: Call,
+    *,
+    environment: Mapping[str, str],
+    limits: Limits,
+    prompt: str,
+    secrets: Iterable[str] = (),
+    others: Iterable[str] = (),
+) -> Spec:
+    """Start the call once. The shim that supervises it holds the attempt's lock and the work tree's, both taken
+    here and handed over: there is no moment at which nobody holds them. What is written down holds no secret; what
+    the agent needs goes to the shim through a pipe."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    lock = _take_lock(folder)
+    try:
+        tree_lock = worktree_lock.take(spec.worktree, folder)
+        try:
+            secrets = list(secrets)
+            spec = _describe(folder, spec, call, environment, secrets, prompt)
+            set_time_limit(folder, limits.time)
+            order: Order = {
+                "id": spec.id,
+                "folder": os.path.abspath(folder),
+                "argv": list(call.argv),
+                "environment": {**environment, **call.environment, children.MARKER: spec.id},
+                "worktree": spec.worktree,
+                "stdin": call.stdin.encode("utf-8", "surrogateescape"),
+                "secrets": secrets,
+                "private": spec.private,
+                "stall_limit": limits.stall,
+                "grace": limits.grace,
+                "guard": (dict(call.guard.when), list(call.guard.lists), call.guard.needed)
+                if call.guard
+                else None,
+                "stop": list(spec.stop),
+                "keep_ref": spec.keep_ref,
+                "others": list(others),
+            }
+            _spawn(order, (lock, tree_lock))
+        finally:
+            os.close(tree_lock)
+    finally:
+        os.close(lock)
+    return spec
+
+
+def _take_lock(folder: str) -> int:
+    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        begun = any(os.path.exists(f"{folder}/{name}") for name in (records.RESULT, records.STARTED))
+    except BlockingIOError:
+        begun = True
+    if begun:
+        os.close(fd)
+        raise ConflictError("this agent call was started before", place=Place(folder), found=state_of(folder))
+    return fd
+
+
+def _describe(
+    folder: str, spec: Spec, call: Call, environment: Mapping[str, str], secrets: list[str], prompt: str
+) -> Spec:
+    redactor = Redactor(secrets)
+    spec = replace(
+        spec,
+        argv=tuple(redactor.text(word) for word in call.argv),
+        variables=tuple(sorted({*environment, *call.environment})),
+        keep_ref=REFS + spec.id,
+    )
+    write_spec(folder, spec)
+    with open(f"{folder}/{records.PROMPT}", "w", encoding="utf-8", errors="replace") as file:
+        file.write(redactor.text(prompt))
+    return spec
+
+
+_shims: list[subprocess.Popen[bytes]] = []  # started by us and not yet collected
+
+
+def _spawn(order: "Order", locks: tuple[int, int]) -> None:
+    """The shim has a session of its own and knows no terminal."""
+    collect()
+    read, write = os.pipe()
+    try:
+        shim = subprocess.Popen(
+            [sys.executable, "-S", "-E", SHIM, ",".join(map(str, locks))],
+            cwd="/",
+            env={},
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=locks,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(write)
+        raise
+    finally:
+        os.close(read)
+    _shims.append(shim)
+    with suppress(BrokenPipeError):  # it died at once: the attempt is then still new
+        write_order(write, order)
+
+
+def collect() -> None:
+    """Take note of shims of ours that have ended; the kernel keeps them until somebody does."""
+    _shims[:] = [shim for shim in _shims if shim.poll() is None]

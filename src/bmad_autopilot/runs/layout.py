@@ -1,0 +1,96 @@
+"""Where runs lie: `_bmad-output/.runs/<session branch>/<workflow>-<time>/steps/01-dev/attempt-1`."""
+
+import os
+import re
+import time
+from typing import NamedTuple
+
+from ..core.errors import UsageError
+from ..project.traces import OUTPUT_FOLDER
+
+ARCHIVE = "archive"
+MAX_NAME = 80
+MAX_ATTEMPTS = 1000
+
+_RUN = re.compile(r"(?P<workflow>.+)-(?P<time>\d{8}-\d{6})(?:-(?P<again>\d+))?\Z")
+_STEP = re.compile(r"(?P<number>\d{2,})-(?P<name>.+)\Z")
+_ATTEMPT = re.compile(r"attempt-(?P<number>\d+)\Z")
+
+
+class Place(NamedTuple):
+    """One agent call's folder."""
+
+    session: str
+    run: str
+    step: str
+    number: int
+    folder: str
+
+    @property
+    def name(self) -> str:
+        """As a person may type it, the shortest that says all."""
+        return f"{self.run}/{self.step}/{self.number}"
+
+
+def runs_folder(root: str) -> str:
+    """`root`: the project in the main checkout, so that records survive a worktree's removal."""
+    return os.path.join(root, OUTPUT_FOLDER, ".runs")
+
+
+def folder_name(branch: str) -> str:
+    """`feature/auth` → `feature-auth`: one rule for every branch and workflow that becomes a folder."""
+    name = re.sub(r"[^\w.-]+", "-", branch).strip("-.")[:MAX_NAME]
+    return f"{name}-branch" if name.lower() == ARCHIVE or not name else name
+
+
+def make_run(runs: str, session: str, workflow: str, now: float) -> str:
+    """A new run's folder. Two that begin in the same second get names of their own."""
+    parent = os.path.join(runs, folder_name(session))
+    os.makedirs(parent, exist_ok=True)
+    stem = f"{folder_name(workflow)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+    for again in range(1, MAX_ATTEMPTS):
+        folder = os.path.join(parent, stem if again == 1 else f"{stem}-{again}")
+        try:
+            os.mkdir(folder)
+            return folder
+        except FileExistsError:
+            continue
+    raise UsageError(f"{MAX_ATTEMPTS} runs began in the same second", found=parent)
+
+
+def attempt_folder(run: str, number: int, step: str, attempt: int) -> str:
+    return os.path.join(run, "steps", f"{number:02}-{folder_name(step)}", f"attempt-{attempt}")
+
+
+def find_attempts(runs: str) -> list[Place]:
+    """Every agent call there is, the newest run first, and in a run the last call first."""
+    found = []
+    for session in _folders(runs):
+        if session == ARCHIVE:
+            continue
+        for run in _folders(f"{runs}/{session}"):
+            begun = _RUN.match(run)
+            if begun:
+                key = (begun["time"], int(begun["again"] or 1))
+                found += [(key, place) for place in _attempts(runs, session, run)]
+    found.sort(key=lambda item: (item[0], item[1].run, item[1].step, item[1].number), reverse=True)
+    return [place for _, place in found]
+
+
+def _attempts(runs: str, session: str, run: str) -> list[Place]:
+    steps = f"{runs}/{session}/{run}/steps"
+    return [
+        Place(session, run, step, int(match["number"]), f"{steps}/{step}/{attempt}")
+        for step in _folders(steps)
+        if _STEP.match(step)
+        for attempt in _folders(f"{steps}/{step}")
+        if (match := _ATTEMPT.match(attempt))
+    ]
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []

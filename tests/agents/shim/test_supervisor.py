@@ -1,0 +1,315 @@
+"""The shim, as a process: what it starts, what it writes down, how it ends things."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.agents.attempts import State, read_spec, set_time_limit, state_of
+from bmad_autopilot.agents.events import Event, read_events
+from bmad_autopilot.agents.protocol import Guard
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.agents.watching import cancel
+from tests.agents.stubs import alive, begin, finish, repository, until
+from tests.support import git
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return repository(tmp_path / "tree")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "attempt-1"
+
+
+def said(folder: Path) -> list[Event]:
+    return [event for event, _ in read_events(str(folder / "events.jsonl"))]
+
+
+def test_what_the_agent_prints_and_how_it_ends_is_written_down(tree: Path, folder: Path) -> None:
+    begin(
+        folder,
+        tree,
+        "import sys; print('{\"type\": \"init\"}'); print('plain'); print('oops', file=sys.stderr); sys.exit(3)",
+    )
+    result = finish(folder)
+    assert (result.by, result.exit, result.signal) == ("exit", 3, None)
+    assert {(event.kind, str(event.data)) for event in said(folder)} == {
+        ("event", "{'type': 'init'}"),
+        ("text", "plain"),
+        ("error", "oops"),
+    }
+    assert result.head == git(tree, "rev-parse", "HEAD").strip()
+    assert result.branch == "main"
+    assert result.tree == git(tree, "rev-parse", "HEAD^{tree}").strip()
+
+
+def test_the_tree_hash_covers_changed_new_and_deleted_files(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "import os; open('new.txt','w').write('x'); os.unlink('readme.txt')")
+    result = finish(folder)
+    index = git(tree, "ls-files", "--stage")
+    git(tree, "add", "--all")
+    assert result.tree == git(tree, "write-tree").strip()
+    assert "readme.txt" in index, "the repository's own index was left alone"
+
+
+def test_the_prompt_reaches_the_agent_whole(tree: Path, folder: Path) -> None:
+    prompt = "é" * 300_000
+    begin(folder, tree, "import sys; print(len(sys.stdin.read()))", stdin=prompt)
+    finish(folder)
+    assert said(folder)[0].data == "300000"
+
+
+def test_an_agent_that_does_not_read_its_prompt_is_no_trouble(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "print('done')", stdin="x" * 1_000_000)
+    assert finish(folder).exit == 0
+
+
+def test_it_goes_on_without_its_starter(tree: Path, folder: Path, tmp_path: Path) -> None:
+    starter = (
+        "import os, sys; from pathlib import Path; from tests.agents.stubs import begin\n"
+        'begin(Path(sys.argv[1]), Path(sys.argv[2]), \'import sys,time; sys.stdin.read(); open("done","w")\','
+        " stdin='x')\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    root = Path(__file__).resolve().parents[3]
+    died = subprocess.run(
+        [sys.executable, "-c", starter, str(folder), str(tree)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert finish(folder).exit == 0
+    assert (tree / "done").exists()
+
+
+def test_the_time_limit_ends_an_agent_that_ignores_every_request(tree: Path, folder: Path) -> None:
+    code = (
+        "import signal, time\n"
+        "for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(100)"
+    )
+    begin(folder, tree, code, time_limit=1, grace=0.2)
+    result = finish(folder)
+    assert (result.by, result.signal) == ("time-limit", signal.SIGKILL)
+
+
+def test_an_agent_may_end_in_its_own_way_when_its_time_is_over(tree: Path, folder: Path) -> None:
+    code = (
+        "import signal, sys, time\n"
+        "def end(*_): print('saved', flush=True); sys.exit(7)\n"
+        "signal.signal(signal.SIGINT, end)\n"
+        "while True: time.sleep(100)"
+    )
+    begin(folder, tree, code, time_limit=1, grace=20)
+    result = finish(folder)
+    assert (result.by, result.exit) == ("time-limit", 7)
+    assert said(folder)[-1].data == "saved"
+
+
+def test_the_time_limit_can_be_extended_while_it_runs(tree: Path, folder: Path) -> None:
+    release = tree / "go"
+    code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    begin(folder, tree, code, time_limit=1)
+    set_time_limit(str(folder), 60)
+    started = records.read_started(str(folder))
+    until(lambda: records.read_started(str(folder)), "started")
+    started = records.read_started(str(folder))
+    assert started is not None
+    until(lambda: time.time() > started[1] + 1.3, "the first limit has passed")
+    assert state_of(str(folder)) is State.RUNNING
+    release.touch()
+    assert finish(folder).by == "exit"
+
+
+def test_a_grandchild_in_another_session_does_not_survive(tree: Path, folder: Path) -> None:
+    code = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        open('pid','w').write(str(os.getpid())); os.rename('pid', 'daemon')\n"
+        "        while True: time.sleep(100)\n"
+        "    os._exit(0)\n"
+        "while not os.path.exists('daemon'): time.sleep(0.01)\n"
+    )
+    begin(folder, tree, code)
+    result = finish(folder)
+    assert result.exit == 0
+    assert result.left_over == 1
+    assert not alive(int((tree / "daemon").read_text()))
+
+
+def test_a_chatty_agent_is_not_stalled_and_a_heartbeat_is(tree: Path, tmp_path: Path) -> None:
+    chatty = (
+        "import time\n"
+        "for word in 'one two three four five six seven eight nine ten eleven twelve'.split():\n"
+        "    print('now comes', word, flush=True); time.sleep(0.25)"
+    )
+    begin(tmp_path / "chatty", tree, chatty, stall_limit=1.5)
+    assert finish(tmp_path / "chatty").by == "exit"
+    heartbeat = (
+        "import time, uuid, json\n"
+        "while True:\n"
+        "    print(json.dumps({'type': 'heartbeat', 'uuid': str(uuid.uuid4()), 'at': time.time(),"
+        " 'timestamp': time.ctime(), 'request_id': uuid.uuid4().hex}), flush=True)\n"
+        "    print('still working', time.time(), flush=True)\n"
+        "    time.sleep(0.02)"
+    )
+    begin(tmp_path / "heart", tree, heartbeat, stall_limit=1.5)
+    assert finish(tmp_path / "heart").by == "stall"
+
+
+def test_silent_work_on_files_is_progress(tree: Path, folder: Path) -> None:
+    code = "import time\nfor n in range(14):\n    open(f'file-{n}', 'w').write('x'); time.sleep(0.25)"
+    begin(folder, tree, code, stall_limit=1.5)
+    assert finish(folder).by == "exit"
+
+
+def test_work_that_was_cut_short_is_kept_under_a_ref(tree: Path, folder: Path) -> None:
+    code = (
+        "import subprocess, time\n"
+        "open('committed.txt','w').write('c'); subprocess.run(['git','add','committed.txt'])\n"
+        "subprocess.run(['git','commit','-qm','mine'])\n"
+        "open('dirty.txt','w').write('d'); open('readme.txt','a').write('more')\n"
+        "while True: print('beat', flush=True); time.sleep(0.02)"
+    )
+    begin(folder, tree, code, stall_limit=2)
+    result = finish(folder)
+    assert result.by == "stall"
+    assert result.kept is not None
+    git(tree, "reset", "--hard", "HEAD~1")
+    git(tree, "clean", "-fd")
+    files = git(tree, "ls-tree", "--name-only", result.kept["ref"]).split()
+    assert files == ["committed.txt", "dirty.txt", "readme.txt"]
+    assert git(tree, "show", f"{result.kept['ref']}:readme.txt") == "hello\nmore"
+    assert git(tree, "log", "--format=%s", f"{result.kept['commit']}~1").splitlines()[0] == "mine"
+
+
+def test_cancelling_is_told_from_a_shutdown(tree: Path, tmp_path: Path) -> None:
+    forever = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(100)"
+    begin(tmp_path / "one", tree, forever)
+    assert cancel(str(tmp_path / "one"), "the tester had enough")
+    assert finish(tmp_path / "one").by == "cancel"
+    assert not cancel(str(tmp_path / "one"), "again")
+    begin(tmp_path / "two", tree, forever)
+    until(lambda: records.read_started(str(tmp_path / "two")), "started")
+    started = records.read_started(str(tmp_path / "two"))
+    assert started is not None
+    os.kill(started[0], signal.SIGTERM)
+    assert finish(tmp_path / "two").by == "signal"
+
+
+def test_the_temporary_folder_is_the_attempts_own_and_gone_afterwards(tree: Path, folder: Path) -> None:
+    code = (
+        "import os\ntmp = os.environ['TMPDIR']\nos.makedirs(tmp + '/deep/er')\n"
+        "open(tmp + '/deep/er/x', 'w').close(); os.symlink(os.getcwd(), tmp + '/deep/link')\n"
+        "os.chmod(tmp + '/deep/er', 0o500); os.chmod(tmp + '/deep', 0)\n"
+    )
+    spec = begin(folder, tree, code)
+    result = finish(folder)
+    assert (result.exit, result.problems) == (0, ())
+    assert not Path(spec.private).exists()
+    assert (tree / "readme.txt").exists(), "what a link leads to is not ours to remove"
+
+
+def test_a_guard_stops_an_agent_that_lacks_the_skill(tree: Path, tmp_path: Path) -> None:
+    guard = Guard({"type": "system", "subtype": "init"}, ("skills", "slash_commands"), "bmad-dev-story")
+    init = {"type": "system", "subtype": "init", "skills": ["other"], "slash_commands": ["review"]}
+    code = f"import json, time\nprint({json.dumps(json.dumps(init))}, flush=True)\ntime.sleep(100)"
+    begin(tmp_path / "lacks", tree, code, guard=guard)
+    assert finish(tmp_path / "lacks").by == "guard"
+    has = {**init, "slash_commands": ["bmad-dev-story"]}
+    begin(tmp_path / "has", tree, f"print({json.dumps(json.dumps(has))}, flush=True)", guard=guard)
+    assert finish(tmp_path / "has").by == "exit"
+
+
+def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
+    from bmad_autopilot.agents.attempts import Spec
+    from bmad_autopilot.agents.protocol import Call
+    from bmad_autopilot.agents.starting import Limits, start
+
+    spec = Spec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), str(folder.parent / "p"), time.time())
+    start(
+        str(folder),
+        spec,
+        Call(("/no/such/agent", "-p")),
+        environment=dict(os.environ),
+        limits=Limits(10, 0),
+        prompt="",
+    )
+    result = finish(folder)
+    assert result.by == "no-start"
+    assert "/no/such/agent: No such file or directory" in result.problems[0]
+
+
+def test_a_hundred_megabytes_without_a_newline(tree: Path, folder: Path) -> None:
+    code = "import os\nchunk = b'x' * (1 << 20)\nfor _ in range(100): os.write(1, chunk)\nprint('\\nafter')"
+    begin(folder, tree, code)
+    result = finish(folder, 60)
+    assert result.exit == 0
+    assert result.events is not None
+    assert result.events["overlong"] == 1
+    assert (folder / "events.jsonl").stat().st_size < 3 * 1024 * 1024
+    assert any(event.data == "after" for event in said(folder))
+
+
+def test_broken_lines_are_kept_as_text(tree: Path, folder: Path) -> None:
+    code = (
+        "import os\n"
+        "os.write(1, b'{\"type\": \\n[1,2]\\n\\xff\\xfe\\n{}\\n' + b'{\"a\":' * 5000 + b'\\n\\n  \\nlast')"
+    )
+    begin(folder, tree, code)
+    assert finish(folder).exit == 0
+    kinds = [event.kind for event in said(folder)]
+    assert kinds == ["text", "text", "text", "event", "text", "text"]
+    assert said(folder)[-1].data == "last"
+
+
+def test_what_is_written_of_a_very_long_output_begins_and_ends_as_it_did(tree: Path, folder: Path) -> None:
+    code = (
+        "import os\nline = b'y' * 1000 + b'\\n'\nos.write(1, b'first\\n')\n"
+        'for _ in range(80): os.write(1, line * 1024)\nos.write(1, b\'{"type":"result"}\\n\')'
+    )
+    begin(folder, tree, code)
+    result = finish(folder, 60)
+    events = said(folder)
+    assert events[0].data == "first"
+    assert events[-1].data == {"type": "result"}
+    assert result.events is not None
+    assert result.events["dropped"] > 0
+    assert (folder / "events.jsonl").stat().st_size < 66 * 1024 * 1024
+
+
+def test_a_change_in_another_work_tree_is_noticed(tree: Path, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "lane"
+    git(tree, "worktree", "add", "--quiet", str(other), "-b", "lane")
+    begin(folder, other, f"open({str(tree / 'stray.txt')!r}, 'w').write('x')", others=[str(tree)])
+    assert finish(folder).outside == (str(tree),)
+    begin(folder.with_name("b"), other, "open('mine.txt', 'w').write('x')", others=[str(tree)])
+    assert finish(folder.with_name("b")).outside == ()
+
+
+def test_outside_git_there_is_a_result_too(tmp_path: Path, folder: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    begin(folder, plain, "print('hi')")
+    result = finish(folder)
+    assert (result.exit, result.head, result.tree) == (0, None, None)
+
+
+def test_the_agent_has_the_marker_and_not_the_locks(tree: Path, folder: Path) -> None:
+    code = "import os; print(os.environ['BMAD_ATTEMPT'], sorted(os.listdir('/proc/self/fd'), key=int)[:4])"
+    spec = begin(folder, tree, code)
+    finish(folder)
+    assert said(folder)[0].data == f"{spec.id} ['0', '1', '2', '3']"  # 3: the listing itself
+    assert read_spec(str(folder)).id == spec.id

@@ -1,0 +1,232 @@
+"""Attempts over the life of several orchestrators: started once, adopted, lost, cancelled."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.agents import watching, worktree_lock
+from bmad_autopilot.agents.attempts import State, read_result, read_spec, settle_lost, state_of
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.core.errors import ConflictError, FileError
+from tests.agents.stubs import PATIENCE, alive, begin, finish, repository, until
+from tests.support import git
+
+WAIT_FOR_GO = "import os, time\nprint('ready', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return repository(tmp_path / "tree")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "attempt-1"
+
+
+def shim_of(folder: Path) -> int:
+    until(lambda: records.read_started(str(folder)), "started")
+    started = records.read_started(str(folder))
+    assert started is not None
+    return started[0]
+
+
+def test_the_states_of_an_attempt(tree: Path, folder: Path) -> None:
+    assert state_of(str(folder)) is State.NEW
+    begin(folder, tree, WAIT_FOR_GO)
+    assert state_of(str(folder)) is State.RUNNING
+    (tree / "go").touch()
+    finish(folder)
+    assert state_of(str(folder)) is State.FINISHED
+
+
+def test_an_attempt_is_started_once(tree: Path, folder: Path) -> None:
+    begin(folder, tree, WAIT_FOR_GO)
+    with pytest.raises(ConflictError, match="started before"):
+        begin(folder, tree, "open('second', 'w')")
+    (tree / "go").touch()
+    finish(folder)
+    with pytest.raises(ConflictError, match="started before"):
+        begin(folder, tree, "open('second', 'w')")
+    assert not (tree / "second").exists()
+
+
+def test_two_agents_never_work_in_one_work_tree(tree: Path, folder: Path, tmp_path: Path) -> None:
+    begin(folder, tree, WAIT_FOR_GO)
+    link = tmp_path / "link"
+    link.symlink_to(tree)
+    for place in (tree, link):
+        with pytest.raises(ConflictError, match="another agent works in this work tree") as raised:
+            begin(tmp_path / "attempt-2", place, "open('second', 'w')")
+        assert raised.value.found == str(folder)
+    assert state_of(str(tmp_path / "attempt-2")) is State.NEW
+    (tree / "go").touch()
+    finish(folder)
+    begin(tmp_path / "attempt-2", tree, "open('second', 'w')")
+    assert finish(tmp_path / "attempt-2").exit == 0
+
+
+def test_linked_work_trees_have_locks_of_their_own(tree: Path, tmp_path: Path) -> None:
+    lane = tmp_path / "lane"
+    git(tree, "worktree", "add", "--quiet", str(lane), "-b", "lane")
+    begin(tmp_path / "one", tree, WAIT_FOR_GO)
+    begin(tmp_path / "two", lane, "print('beside')")
+    assert finish(tmp_path / "two").exit == 0
+    (tree / "go").touch()
+    finish(tmp_path / "one")
+    assert worktree_lock.lock_path(str(lane)) != worktree_lock.lock_path(str(tree))
+    assert git(tree, "status", "--porcelain") == "?? go\n", "the locks are no part of the tree"
+
+
+def test_a_lost_attempt_is_swept_kept_and_settled_once(tree: Path, folder: Path) -> None:
+    code = (
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "open('half.txt', 'w').write('half'); open('pid', 'w').write(str(child.pid)); os.rename('pid', 'child')\n"
+        "time.sleep(1000)"
+    )
+    spec = begin(folder, tree, code)
+    until((tree / "child").exists, "the grandchild runs")
+    grandchild = int((tree / "child").read_text())
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: state_of(str(folder)) is State.LOST, "lost")
+    assert alive(grandchild), "it has a session of its own and outlives its parent"
+    result = settle_lost(str(folder))
+    assert (result.by, result.left_over) == ("lost", 1)
+    until(lambda: not alive(grandchild), "swept")
+    assert result.kept is not None
+    assert git(tree, "show", f"{result.kept['commit']}:half.txt") == "half"
+    assert not Path(spec.private).exists()
+    assert settle_lost(str(folder)) == result
+    assert state_of(str(folder)) is State.FINISHED
+
+
+def test_what_is_left_of_a_lost_attempt_is_ended_before_the_next_starts(tree: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "open('pid', 'w').write(str(child.pid)); os.rename('pid', 'child'); time.sleep(1000)"
+    )
+    begin(tmp_path / "one", tree, code)
+    until((tree / "child").exists, "the grandchild runs")
+    grandchild = int((tree / "child").read_text())
+    os.kill(shim_of(tmp_path / "one"), signal.SIGKILL)
+    until(lambda: state_of(str(tmp_path / "one")) is State.LOST, "lost")
+    begin(tmp_path / "two", tree, f"import os; print(os.path.exists('/proc/{grandchild}/cwd'))")
+    finish(tmp_path / "two")
+    assert not alive(grandchild)
+    assert state_of(str(tmp_path / "one")) is State.FINISHED
+
+
+def test_an_attempt_that_never_began_can_be_started(tree: Path, folder: Path) -> None:
+    """Its starter died before the shim had its order: nothing ran, so nothing is lost."""
+    folder.mkdir()
+    (folder / records.LOCK).touch()
+    assert state_of(str(folder)) is State.NEW
+    begin(folder, tree, "print('now')")
+    assert finish(folder).exit == 0
+
+
+def test_a_shim_without_its_whole_order_starts_nothing(tree: Path, folder: Path) -> None:
+    from bmad_autopilot.agents.starting import SHIM
+
+    folder.mkdir()
+    shim = subprocess.run([sys.executable, "-S", "-E", SHIM, ""], input=b"\0\0\0\0\0\0\1\0torn", check=False)
+    assert shim.returncode == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_someone_else_s_attempt_is_waited_for_without_polling(tree: Path, folder: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    starter = (
+        "import sys; from pathlib import Path; from tests.agents.stubs import begin\n"
+        "begin(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])"
+    )
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", starter, str(folder), str(tree), WAIT_FOR_GO],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"},
+        check=True,
+    )
+    watch = watching.watch(str(folder))
+    assert watch is not None
+    watch.close()
+    assert watching.wait_for_any([str(folder)], 0.05) == []
+    (tree / "go").touch()
+    assert watching.wait_for_any([str(folder)], PATIENCE) == [str(folder)]
+    assert finish(folder).exit == 0
+
+
+def test_without_pidfds_the_lock_is_waited_for(tree: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "HAS_PIDFD", False)
+    begin(folder, tree, WAIT_FOR_GO)
+    assert watching.wait_for_any([str(folder)], 0.05) == []
+    assert watching.cancel(str(folder), "enough")
+    assert watching.wait_for_any([str(folder)], PATIENCE) == [str(folder)]
+    assert finish(folder).by == "cancel"
+
+
+def test_a_stopped_starter_that_wakes_up_does_not_start_again(tree: Path, folder: Path) -> None:
+    """SIGSTOP for the orchestrator: another one sees the attempt as running and adopts it."""
+    root = Path(__file__).resolve().parents[2]
+    starter = (
+        "import sys; from pathlib import Path; from tests.agents.stubs import begin, finish\n"
+        "begin(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]); print('begun', flush=True)\n"
+        "print(finish(Path(sys.argv[1])).exit)"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", starter, str(folder), str(tree), WAIT_FOR_GO + "\nprint('ran')"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert first.stdout is not None
+    assert first.stdout.readline() == "begun\n"
+    first.send_signal(signal.SIGSTOP)
+    with pytest.raises(ConflictError):
+        begin(folder, tree, "print('second')")
+    (tree / "go").touch()
+    assert finish(folder).exit == 0
+    first.send_signal(signal.SIGCONT)
+    assert first.communicate(timeout=PATIENCE)[0] == "0\n"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}'])
+def test_a_broken_record_is_an_error_with_its_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "spec.json").write_text(text)
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(FileError, match=r"spec\.json"):
+        read_spec(str(tmp_path))
+    with pytest.raises(FileError, match=r"result\.json"):
+        read_result(str(tmp_path))
+
+
+def test_fields_of_a_newer_version_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"id": "x", "by": "exit", "exit": 0, "new": {"deep": [1]}}')
+    result = read_result(str(tmp_path))
+    assert result is not None
+    assert (result.by, result.exit) == ("exit", 0)
+
+
+def test_nothing_is_left_running_or_lying_about(tree: Path, folder: Path) -> None:
+    spec = begin(folder, tree, "print('x')")
+    pid = shim_of(folder)
+    finish(folder)
+    until(lambda: not alive(pid), "the shim has ended")
+    assert sorted(os.listdir(folder)) == [
+        "events.jsonl",
+        "lock",
+        "prompt.md",
+        "result.json",
+        "spec.json",
+        "started",
+        "time-limit",
+    ]
+    assert not Path(spec.private).exists()
+    assert time.time() - spec.created_at < PATIENCE
