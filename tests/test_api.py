@@ -18,7 +18,7 @@ def test_records() -> None:
     names = {cls.__name__: [f.name for f in fields(cls)] for cls in (Action, ExecutionResult, SprintStatus)}
     assert names == {
         "Action": ["type", "story_id", "skill", "context"],
-        "ExecutionResult": ["status", "story_id", "exit_code"],
+        "ExecutionResult": ["status", "story_id", "exit_code", "outcome", "message"],
         "SprintStatus": ["epics", "stories", "counts", "retrospectives"],
     }
     assert Action("dev-story", "1-1-a", "x").context == {}

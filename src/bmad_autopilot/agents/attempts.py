@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from ..core.errors import FileError, Place
-from ..files import read_bytes, write_atomic
+from ..files import is_locked, read_bytes, write_atomic
 from .outcomes import Spend, Tokens
 from .protocol import Ending
 from .shim import children, endings, records, work
@@ -43,6 +43,7 @@ class Spec:
     argv: tuple[str, ...]
     private: str
     created_at: float
+    name: str = ""  # of the instance: what the call is known by to whoever asked for it
     role: str = ""
     model: str | None = None
     resume: str | None = None
@@ -93,18 +94,7 @@ def state_of(folder: str) -> State:
 
 
 def lock_is_held(folder: str) -> bool:
-    try:
-        fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        # Shared: two who look at the same moment do not take each other for the owner.
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
+    return is_locked(f"{folder}/{records.LOCK}")
 
 
 def write_spec(folder: str, spec: Spec) -> None:

@@ -6,7 +6,7 @@ from ..board.reconcile import find_drift
 from ..board.repair import Repair, plan_repairs, repair_story_file
 from ..board.store import set_status
 from ..views.listing import Item, listing
-from .facts import Facts, all_files, all_stories, gather, print_json, shown_path, state_folder, terminal
+from .facts import Facts, all_files, all_stories, gather, print_json, shown_path, terminal
 
 
 @click.command(short_help="Bring board and story files together.")
@@ -39,7 +39,7 @@ def _item(facts: Facts, item: Repair) -> Item:
 
 
 def _apply(facts: Facts, repairs: list[Repair]) -> None:
-    state = state_folder(facts.project)
+    state = facts.project.state_folder
     for item in repairs:
         if item.file is not None:
             repair_story_file(item.place.file, item.file, item.after, state=state)

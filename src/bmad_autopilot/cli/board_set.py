@@ -13,7 +13,7 @@ from ..core.keys import identify
 from ..core.statuses import DONE, PARKED, Kind
 from ..views.terminal import clean
 from .completing import complete_row, complete_status
-from .facts import gather, state_folder
+from .facts import gather
 
 
 @click.command("set", short_help="Set one status.")
@@ -30,7 +30,7 @@ def set_(ctx: click.Context, key: str, status: str, force: bool, expect: str | N
     if not force:
         _refuse_early_end(facts.board, row, status)
     path = facts.board.path
-    change = set_status(path, row.key, status, state=state_folder(facts.project), expect=expect, regress=force)
+    change = set_status(path, row.key, status, state=facts.project.state_folder, expect=expect, regress=force)
     place = f"({os.path.basename(path)}:{change.line})"
     if change.before == status:
         click.echo(clean(f"{row.key} is {status} already {place}"))

@@ -57,7 +57,7 @@ def _examine(project: Project, seconds: float) -> list[Check]:
         *tools.check_tools(answers, needs_uv=BUILD in PIPELINES[pipeline]),
         names.check_name(),
         *repository.check_repository(project.root, answers),
-        *agents.check_agents(answers, agents.agents_needed(project.config, pipeline)),
+        *agents.check_agents(answers, agents.agents_needed(project.config, pipeline), project),
         skills.check_bmad(project),
         *skills.check_skills(project, pipeline, called),
         *repository.check_ignored(answers.get("ignored")),

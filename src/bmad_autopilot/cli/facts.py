@@ -11,8 +11,6 @@ from ..board.sprint import Board, Row, find_row, inline_comments, read_board, sh
 from ..board.story_files import StoryFiles
 from ..core.statuses import PARKED, UNKNOWN, Kind
 from ..project.open import Project, open_project
-from ..project.skills import Skill
-from ..project.skills import find_skill as find_skill_at
 
 if TYPE_CHECKING:
     from ..board.epics import EpicsFile
@@ -96,21 +94,6 @@ def reasons(facts: Facts) -> dict[str, str]:
     if not waiting:
         return {}
     return inline_comments(facts.board, waiting) | {row.key: row.reason for row in waiting if row.reason}
-
-
-def find_skill(project: Project, agent: str, name: str) -> Skill | None:
-    """A BMAD skill as this agent calls it, in the work tree, at the owner or in the home folder."""
-    for place in project.root.places:
-        skill = find_skill_at(place, agent, os.path.expanduser("~"), name)
-        if skill is not None:
-            return skill
-    return None
-
-
-def state_folder(project: Project) -> str:
-    """Ours alone, shared by all worktrees, and never part of the tree."""
-    root = project.root
-    return os.path.join(root.common_dir or os.path.join(root.path, "_bmad-output"), "bmad-autopilot")
 
 
 def terminal(ctx: click.Context) -> "Terminal":

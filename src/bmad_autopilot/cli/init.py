@@ -124,7 +124,7 @@ def _excludes(root: Root, *, dry_run: bool) -> Iterator[Outcome]:
 
 def _clients(root: Root, config: Config) -> list[str]:
     """Those with slash commands that are used here: their folder is there, or a step is theirs."""
-    chosen = {config.agent, *(role.agent for role in config.roles.values())}
+    chosen = {config.client_of(config.agent_of(role)) for role in config.roles}
     return [
         agent for agent, folder in FOLDERS.items() if agent in chosen or os.path.isdir(f"{root.path}/{folder}")
     ]

@@ -9,9 +9,10 @@ from ..board.edit import find_cell
 from ..board.sprint import Row
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
 from ..core.statuses import DONE, PARKED, UNKNOWN
+from ..project.config import Config
 from ..views.terminal import Terminal, clean, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
-from .facts import Facts, drift_of, find_skill, print_json, terminal
+from .facts import Facts, drift_of, print_json, terminal
 from .upcoming import pipeline_name
 
 
@@ -25,20 +26,17 @@ def show_plan(
     _refuse_duplicates(facts, rows)
     pipeline = pipeline_name(facts)
     project = facts.project
-    plans = [
-        plan_story(row, pipeline, project.config, lambda agent, name: find_skill(project, agent, name))
-        for row in rows
-    ]
+    plans = [plan_story(row, pipeline, project.config, project.find_skill) for row in rows]
     if first_only:
         plans = [plan[:1] for plan in plans]
     steps = [step for plan in plans for step in plan]
     missing = missing_skills(steps)
     if as_json:
-        print_json(_document(pipeline, steps, missing))
+        print_json(_document(project.config, pipeline, steps, missing))
     else:
         out = terminal(ctx)
         for row, plan in zip(rows, plans, strict=True):
-            _show_story(row, plan, pipeline, out)
+            _show_story(project.config, row, plan, pipeline, out)
         if steps:
             click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
         for item in drift_of(facts, rows):
@@ -58,7 +56,7 @@ def _refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
             find_cell(facts.board.cells, row.key)
 
 
-def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
+def _show_story(config: Config, row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
     rest = f" is {clean(row.status.raw) or '(empty)'}"
     if not plan:
         rest += ": nothing to do" if row.meaning == DONE else ": left alone"
@@ -71,17 +69,32 @@ def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal)
         before = f"{step.step.before} before, " if step.step.before else ""
         board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"
         click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({step.step.role}); {board}")
-        for line in _command(step, out.width - 5):
+        for line in _command(config, step, out.width - 5):
             click.echo("     " + out.style(line, "dim"))
     click.echo("")
 
 
-def _command(step: PlannedStep, width: int) -> list[str]:
-    """The call as one would type it, broken between arguments with a backslash."""
+def _argv(config: Config, step: PlannedStep) -> list[str] | None:
     if step.prompt is None:
+        return None
+    custom = config.agents.get(step.agent)
+    if custom is None:
+        return CALLS[step.agent](step.prompt, step.model)
+    from ..agents.command import Command
+    from ..agents.protocol import Request
+
+    # What is not known before the run keeps its placeholder.
+    request = Request(step.prompt, "{session}", "{worktree}", name="{name}", branch="{branch}", story=step.story)
+    return list(Command(step.agent, custom).call(request._replace(model=step.model)).argv)
+
+
+def _command(config: Config, step: PlannedStep, width: int) -> list[str]:
+    """The call as one would type it, broken between arguments with a backslash."""
+    argv = _argv(config, step)
+    if argv is None:
         return [f"(BMAD's {step.step.skill} is not installed for {step.agent})"]
     lines = [""]
-    for word in map(clean, map(shlex.quote, CALLS[step.agent](step.prompt, step.model))):
+    for word in map(clean, map(shlex.quote, argv)):
         if lines[-1] and len(lines[-1]) + 1 + len(word) + 2 > width:
             lines[-1] += " \\"
             lines.append("  " + word)
@@ -90,7 +103,9 @@ def _command(step: PlannedStep, width: int) -> list[str]:
     return lines
 
 
-def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]) -> dict[str, object]:
+def _document(
+    config: Config, pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]
+) -> dict[str, object]:
     return {
         "version": 1,
         "kind": "plan",
@@ -103,7 +118,7 @@ def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, 
                 "agent": step.agent,
                 "board_before": step.step.before,
                 "board_after": step.step.after,
-                "argv": CALLS[step.agent](step.prompt, step.model) if step.prompt is not None else None,
+                "argv": _argv(config, step),
             }
             for step in steps
         ],

@@ -4,7 +4,7 @@ from ..core.actions import Action
 from ..core.commands import command
 from ..project.bmad import Era
 from ..workflows.pipelines import Step, pipeline_for, steps_left
-from .facts import Facts, find_skill, short_name
+from .facts import Facts, short_name
 
 
 def upcoming(facts: Facts, action: Action) -> dict[str, object]:
@@ -32,5 +32,5 @@ def call_for(facts: Facts, action: Action) -> tuple[Step, str, str | None]:
     step = steps_left(pipeline_name(facts), facts.board.rows[action.story_id].meaning)[0]
     config = facts.project.config
     agent = config.roles[step.role].agent or config.agent
-    skill = find_skill(facts.project, agent, step.skill) if step.skill else None
+    skill = facts.project.find_skill(agent, step.skill) if step.skill else None
     return step, agent, skill.invocation if skill is not None and skill.usable else None

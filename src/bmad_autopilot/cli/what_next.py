@@ -8,7 +8,7 @@ from ..core.actions import Action
 from ..core.commands import command
 from ..core.statuses import DONE, PARKED, UNKNOWN
 from ..views.status import Next
-from .facts import Facts, find_skill, short_name
+from .facts import Facts, short_name
 from .upcoming import call_for
 
 Command = tuple[str, str]  # what to type, what it is for
@@ -64,8 +64,8 @@ def _left(left: list[Row], total: int) -> Next:
 
 def _by_skill(facts: Facts, name: str, arguments: str, purpose: str) -> tuple[Command, ...]:
     agent = facts.project.config.agent
-    skill = find_skill(facts.project, agent, name)
+    skill = facts.project.find_skill(agent, name)
     if skill is None or not skill.usable:
         return (("bmad doctor", f"BMAD's {name} is not installed for {agent}"),)
     prompt = f"{skill.invocation} {arguments}".strip()
-    return ((f"{agent} {shlex.quote(prompt)}", purpose),)
+    return ((f"{facts.project.config.client_of(agent)} {shlex.quote(prompt)}", purpose),)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """How one agent call ended: success, failed, timeout or intervention_needed."""
+    """How one agent call ended: success, failed, timeout or intervention_needed; `running` where nobody waited."""
 
     status: str
     story_id: str
     exit_code: int | None = None
+    outcome: str = ""  # the word for how the agent itself ended: limit, auth, stalled, …
+    message: str = ""  # one line for a person
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Open the project the user stands in: the one call every command begins with."""
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.diagnostics import Diagnostic
 from .bmad import Bmad, Era, detect_bmad
@@ -9,6 +9,10 @@ from .config import Config, load_config
 from .folders import Folders, find_folders, require_board
 from .layers import read_settings
 from .root import Root, find_root
+from .traces import OUTPUT_FOLDER
+
+if TYPE_CHECKING:
+    from .skills import Skill
 
 
 class Project(NamedTuple):
@@ -21,6 +25,19 @@ class Project(NamedTuple):
     def require_board(self) -> str:
         """The board's path, or the FileError that says why there is none and what helps."""
         return require_board(self.folders, installed=self.bmad.era is not Era.NONE)
+
+    def find_skill(self, agent: str, name: str) -> "Skill | None":
+        """A BMAD skill as this agent calls it, in the work tree, at the owner or in the home folder."""
+        from .skills import find_skill
+
+        client = self.config.client_of(agent)
+        found = (find_skill(place, client, os.path.expanduser("~"), name) for place in self.root.places)
+        return next((skill for skill in found if skill is not None), None)
+
+    @property
+    def state_folder(self) -> str:
+        """Ours alone, shared by all worktrees, and never part of the tree."""
+        return os.path.join(self.root.common_dir or os.path.join(self.root.path, OUTPUT_FOLDER), "bmad-autopilot")
 
 
 def open_project(start: str, *, home: str | None = None) -> Project:

@@ -34,8 +34,10 @@ def main() -> None:
     for fd in locks:
         os.set_inheritable(fd, False)  # ours: the agent must not keep them alive
     os.chdir("/")
+    supervisor = _Supervisor(order)
+    supervisor.listen_to_signals()  # before anybody can know our pid
     if claim_start(order["folder"], os.getpid()):
-        _Supervisor(order).run()
+        supervisor.run()
 
 
 class _Supervisor:
@@ -59,31 +61,34 @@ class _Supervisor:
         self.problems: list[str] = []
 
     def run(self) -> None:
-        self._listen_to_signals()
-        children.become_subreaper()
-        _make_private(self.order["private"])
-        before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
+        """Whatever goes wrong with us, the agent is ended and the call gets its result."""
+        before: dict[str, list[str]] = {}
         try:
+            children.become_subreaper()
+            _make_private(self.order["private"])
+            before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
             self._start()
-        except (children.StartFailed, OSError) as error:
+            reserve_result(self.folder)
+            self._open_recorder()
+            while self.status is None:
+                self._turn()
+        except children.StartFailed as error:
             self.by = endings.NO_START
             self.problems.append(str(error))
-        reserve_result(self.folder)
+        except Exception as error:
+            self.problems.append(f"{type(error).__name__}: {error}")
+            self.by = self.by or (endings.SIGNAL if self.pid else endings.NO_START)
+        self._end(before)
+
+    def _open_recorder(self) -> None:
+        """After the agent's start, which all that this imports would only have held up."""
         from .recorder import Recorder
 
-        # Imported now: the agent is starting, and this costs it nothing.
         self.recorder = Recorder(f"{self.folder}/{EVENTS}", self.order["secrets"], self.started)
-        try:
-            while self.pid and self.status is None:
-                self._turn()
-        except Exception as error:  # our own mistake must not cost the call its result
-            self.problems.append(f"{type(error).__name__}: {error}")
-            self.by = self.by or endings.SIGNAL
-        self._end(before)
 
     # -- starting
 
-    def _listen_to_signals(self) -> None:
+    def listen_to_signals(self) -> None:
         self.wakeup, write = os.pipe()
         for fd in (self.wakeup, write):
             os.set_blocking(fd, False)
@@ -172,8 +177,7 @@ class _Supervisor:
             os.close(fd)
             del self.pipes[fd]
             return False
-        assert self.recorder is not None
-        for said in self.recorder.feed(self.pipes[fd], data):
+        for said in self.recorder.feed(self.pipes[fd], data) if self.recorder else ():
             self.quiet_since, self.half_time = time.monotonic(), None
             if isinstance(said, dict) and self._lacks_skill(said):
                 self._stop(endings.GUARD)
@@ -251,29 +255,18 @@ class _Supervisor:
             self.problems.append(f"the launcher's stop command failed ({code})")
 
     def _end(self, before: dict[str, list[str]]) -> None:
-        assert self.recorder is not None
         ended, seconds = time.time(), time.monotonic() - self.started
         self._drain()
         left_over = children.kill_descendants(self.pid) if self.pid else 0
         self._drain()
-        if self.recorder.overlong:
-            self.recorder.note(f"{self.recorder.overlong} lines were too long and were cut")
-        self.recorder.close()
-        self.by = self.by or endings.EXIT
         code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
+        self.by = self.by or endings.EXIT
         done = self._look()
-        kept = None
-        if self.order["keep_ref"] and (self.by != endings.EXIT or code != 0) and self.by != endings.NO_START:
-            message = (
-                f"Work of an agent call that was cut short ({self.by})\n\nAutopilot-Attempt: {self.order['id']}"
-            )
-            worktree, ref = self.order["worktree"], self.order["keep_ref"]
-            kept = work.keep(worktree, self.order["environment"], done, ref, message)
-        outside = [other for other, was in before.items() if was != work.changes(other, self.order["environment"])]
-        left = remove_private(self.order["private"])
-        for problem in (done.problem, left, self.recorder.problem and f"events: {self.recorder.problem}"):
-            if problem:
-                self.problems.append(problem)
+        kept = self._keep(done) if self.by != endings.EXIT or code != 0 else None
+        environment = self.order["environment"]
+        outside = [other for other, was in before.items() if was != work.changes(other, environment)]
+        events = self._close_recorder()
+        self.problems += [problem for problem in (done.problem, remove_private(self.order["private"])) if problem]
         write_result(
             self.folder,
             {
@@ -288,18 +281,37 @@ class _Supervisor:
                 "head": done.head,
                 "branch": done.branch,
                 "tree": done.tree,
-                "kept": {"ref": self.order["keep_ref"], "commit": kept} if kept else None,
+                "kept": kept,
                 "outside": outside,
                 "left_over": left_over,
-                "events": {
-                    "lines": self.recorder.lines,
-                    "bytes": self.recorder.size,
-                    "dropped": self.recorder.dropped,
-                    "overlong": self.recorder.overlong,
-                },
+                "events": events,
                 "problems": [problem[:500] for problem in self.problems[:20]],
             },
         )
+
+    def _keep(self, done: work.Work) -> dict[str, str] | None:
+        """Work that was cut short, under a ref of its own, before anybody can think of resetting it."""
+        ref = self.order["keep_ref"]
+        if not ref or self.by == endings.NO_START:
+            return None
+        message = f"Work of an agent call that was cut short ({self.by})\n\nAutopilot-Attempt: {self.order['id']}"
+        commit = work.keep(self.order["worktree"], self.order["environment"], done, ref, message)
+        return {"ref": ref, "commit": commit} if commit else None
+
+    def _close_recorder(self) -> dict[str, int] | None:
+        if self.recorder is None:
+            return None
+        if self.recorder.overlong:
+            self.recorder.note(f"{self.recorder.overlong} lines were too long and were cut")
+        self.recorder.close()
+        if self.recorder.problem:
+            self.problems.append(f"events: {self.recorder.problem}")
+        return {
+            "lines": self.recorder.lines,
+            "bytes": self.recorder.size,
+            "dropped": self.recorder.dropped,
+            "overlong": self.recorder.overlong,
+        }
 
     def _drain(self) -> None:
         """Take what the pipes still hold. Somebody the agent left behind may keep them open for ever."""

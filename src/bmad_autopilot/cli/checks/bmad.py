@@ -10,7 +10,7 @@ from ...project.skills import Skill
 from ...project.traces import CONFIG_NAME
 from ...views.doctor import Check, State
 from ...workflows.pipelines import PIPELINES
-from ..facts import find_skill, shown_path
+from ..facts import shown_path
 
 # Since 6.12 they come with --shims only.
 _SHIMS = ("create-story", "dev-story", "validate")
@@ -36,9 +36,13 @@ def check_bmad(project: Project) -> Check:
 
 
 def _install(project: Project) -> str:
-    tool = PACKAGES[project.config.agent].tool
+    tool = _tool(project, project.config.agent)
     folder = shlex.quote(project.root.path)
     return f"npx bmad-method install --directory {folder} --modules bmm --tools {tool} --user-name YOU --yes"
+
+
+def _tool(project: Project, agent: str) -> str:
+    return PACKAGES[project.config.client_of(agent)].tool
 
 
 def skills_called(project: Project, pipeline: str) -> list[Called]:
@@ -46,7 +50,7 @@ def skills_called(project: Project, pipeline: str) -> list[Called]:
     pairs = dict.fromkeys(
         (config.roles[step.role].agent or config.agent, step.skill) for step in PIPELINES[pipeline] if step.skill
     )
-    return [Called(agent, name, find_skill(project, agent, name)) for agent, name in pairs]
+    return [Called(agent, name, project.find_skill(agent, name)) for agent, name in pairs]
 
 
 def check_skills(project: Project, pipeline: str, called: list[Called]) -> list[Check]:
@@ -70,9 +74,9 @@ def _skill(project: Project, pipeline: str, called: Called) -> Check:
 def _get(project: Project, called: Called) -> str:
     """An update with --tools takes away the tools it does not name, so other agents are added by the menu."""
     install = f"npx bmad-method install --directory {shlex.quote(project.root.path)}"
-    agent_has_some = any(find_skill(project, called.agent, name) for name in ("code-review", "build-auto", "help"))
+    agent_has_some = any(project.find_skill(called.agent, name) for name in ("code-review", "build-auto", "help"))
     if not agent_has_some:
-        return f"{install}, and add {PACKAGES[called.agent].tool} to its tools"
+        return f"{install}, and add {_tool(project, called.agent)} to its tools"
     if called.name not in _SHIMS:
         return f"{install} --yes"
     fix = f"{install} --shims --yes"

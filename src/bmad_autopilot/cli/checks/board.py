@@ -13,7 +13,7 @@ from ...project.folders import Found
 from ...project.open import Project
 from ...project.traces import CONFIG_NAME
 from ...views.doctor import Check, State
-from ..facts import shown_path, state_folder
+from ..facts import shown_path
 
 _STATES = {Severity.ERROR: State.FAIL, Severity.WARNING: State.WARN, Severity.NOTE: State.NOTE}
 _TEMPORARY = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
@@ -70,7 +70,7 @@ def check_board(project: Project) -> Check:
 
 
 def check_locks(project: Project) -> list[Check]:
-    path = os.path.join(state_folder(project), "board.lock")
+    path = os.path.join(project.state_folder, "board.lock")
     if is_locked(path):
         found = f"another process holds {path}"
         return [Check("board lock", State.WARN, found, f"fuser -v {shlex.quote(path)}")]

@@ -1,0 +1,65 @@
+"""An attempt's verdict, worked out once from what it left and kept beside it: `verdict.json` is there exactly when
+the attempt has been harvested."""
+
+import json
+import os
+from dataclasses import asdict
+
+from ..core.errors import FileError
+from ..files import read_bytes, write_atomic
+from .attempts import MAX_RECORD, Result, Spec, read_result, read_spec
+from .events import Event, read_events
+from .outcomes import Limit, Outcome, Spend, Tokens, Verdict
+from .protocol import Agent
+from .shim import records
+
+VERDICT = "verdict.json"
+
+
+def is_harvested(folder: str) -> bool:
+    return os.path.exists(f"{folder}/{VERDICT}")
+
+
+def judge(folder: str, agent: Agent) -> tuple[Spec, Result, Verdict]:
+    """What the attempt came to, from its own files."""
+    spec, result = read_spec(folder), read_result(folder)
+    assert result is not None, folder
+    return spec, result, agent.judge(all_events(folder), result.ending, spec.before)
+
+
+def all_events(folder: str) -> list[Event]:
+    return [event for event, _ in read_events(f"{folder}/{records.EVENTS}")]
+
+
+def write_verdict(folder: str, verdict: Verdict) -> None:
+    write_atomic(f"{folder}/{VERDICT}", json.dumps(asdict(verdict), indent=1).encode() + b"\n")
+
+
+def read_verdict(folder: str) -> Verdict | None:
+    """None: not harvested, or not in a form we know, which is then worked out anew."""
+    try:
+        data = json.loads(read_bytes(f"{folder}/{VERDICT}", limit=MAX_RECORD))
+        limit = data.get("limit")
+        return Verdict(
+            outcome=Outcome(data["outcome"]),
+            message=str(data.get("message", "")),
+            session=data.get("session"),
+            limit=Limit(limit["kind"], limit["resets_at"]) if limit else None,
+            spend=_spend(data.get("spend")),
+            session_spend=_spend(data.get("session_spend")),
+            turns=data.get("turns"),
+            denials=tuple(data.get("denials", ())),
+            closing=str(data.get("closing", "")),
+            model=data.get("model"),
+            version=data.get("version"),
+        )
+    except (FileError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _spend(data: dict[str, object] | None) -> Spend:
+    if not data:
+        return Spend()
+    dollars, tokens = data.get("dollars"), data.get("tokens")
+    counts = Tokens(**tokens) if isinstance(tokens, dict) else Tokens()
+    return Spend(dollars if isinstance(dollars, int | float) else None, counts)

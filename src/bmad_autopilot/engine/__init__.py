@@ -1,0 +1,1 @@
+"""The engine: agents called for steps, watched, and believed as far as the evidence goes."""

@@ -1,0 +1,186 @@
+"""Calling an agent for one step of one story: everything a call needs, gathered, and the attempt started."""
+
+import os
+import tempfile
+import time
+import uuid
+from typing import NamedTuple
+
+from ..agents.attempts import Spec
+from ..agents.environment import Identity, agent_environment
+from ..agents.launchers import Launcher, launch, launcher_from, stop_argv
+from ..agents.limits import limits_file, limits_folder, read_parked
+from ..agents.packages import PACKAGES
+from ..agents.permissions import permissions_for
+from ..agents.protocol import Agent, Call, Request
+from ..agents.registry import find_agent
+from ..agents.shim.redaction import secrets_of
+from ..agents.starting import Limits, start
+from ..core.errors import AutopilotError, UsageError
+from ..project.commands import detect_commands
+from ..project.open import Project
+from ..project.programs import Question, ask, find_program
+from ..project.skills import Skill
+from ..workflows.pipelines import Step
+
+# Set for the far side of a launcher too: they say nothing about anybody.
+_FAR = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
+
+
+class Job(NamedTuple):
+    """One step of one story, for one agent call."""
+
+    project: Project
+    step: Step
+    story: str
+    prompt: str
+    name: str  # of the instance
+    branch: str = ""
+    skill: Skill | None = None
+    resume: str | None = None
+    seconds: float = 0.0  # time limit; 0: the project's
+
+
+class AccountParked(AutopilotError):
+    """The agent's account has met its limit; nothing is started before it resets."""
+
+    def __init__(self, agent: str, kind: str, until: float) -> None:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(until))
+        super().__init__(f"{agent} has met its {kind} limit, until {when}", hint="wait, or choose another agent")
+        self.until = until
+
+
+def agent_for(project: Project, role: str) -> Agent:
+    return find_agent(project.config.agent_of(role), project.config.agents)
+
+
+def skill_for(project: Project, step: Step) -> Skill | None:
+    """The skill this step needs, as its agent calls it; None for a step with a prompt of our own. Looked for
+    before anything is started: an agent that does not know a slash name takes it for plain words."""
+    if step.skill is None:
+        return None
+    agent = project.config.agent_of(step.role)
+    skill = project.find_skill(agent, step.skill)
+    if skill is None or not skill.usable:
+        raise UsageError(f"BMAD's {step.skill} is not installed for {agent}", hint="bmad doctor")
+    return skill
+
+
+def refuse_while_parked(agent: str) -> None:
+    path = limits_file(limits_folder(os.environ), agent, os.environ)
+    parked = read_parked(path, time.time()).parked
+    if parked is not None:
+        raise AccountParked(agent, parked.kind, parked.until)
+
+
+def begin(folder: str, job: Job) -> Spec:
+    """Start the attempt in `folder`."""
+    project, config, role = job.project, job.project.config, job.step.role
+    agent = agent_for(project, role)
+    launcher = _launcher(project, role)
+    worktree = project.root.checkout
+    refuse_while_parked(agent.name)
+    name = uuid.uuid4().hex
+    private = os.path.join(tempfile.gettempdir(), f"bmad-{name[:12]}")
+    request = Request(
+        prompt=job.prompt,
+        session=str(uuid.uuid4()),
+        worktree=worktree,
+        skill=_listed_name(job.skill) if job.skill else None,
+        model=config.roles[role].model,
+        resume=job.resume,
+        permissions=permissions_for(
+            detect_commands(worktree) if config.path is None else config.commands,
+            allow=config.allowed,
+            bypass=config.bypass_permissions,
+            is_root=os.geteuid() == 0 and launcher is None,
+            checkout=worktree,
+        ),
+        name=job.name,
+        branch=job.branch,
+        story=job.story,
+    )
+    environment = agent_environment(
+        os.environ,
+        variables=(*agent.variables, *(launcher.variables if launcher else ())),
+        passed=config.passed,
+        private=private,
+        identity=_identity(agent, worktree),
+    )
+    call, stop = _placed(agent, agent.call(request), request, launcher, name, environment)
+    spec = Spec(
+        id=name,
+        agent=agent.name,
+        step=job.step.name,
+        story=job.story,
+        session=request.resume or request.session,
+        worktree=worktree,
+        argv=(),
+        private=private,
+        created_at=time.time(),
+        name=job.name,
+        role=role,
+        model=request.model,
+        resume=request.resume,
+        launcher=launcher.name if launcher else None,
+        skill=request.skill,
+        stop=stop,
+    )
+    return start(
+        folder,
+        spec,
+        call,
+        environment=environment,
+        limits=Limits((job.seconds or config.story_timeout_cap * 60), config.stall_limit * 60),
+        prompt=job.prompt,
+        secrets=secrets_of(os.environ),
+        others=[project.root.path] if project.root.is_linked else [],
+    )
+
+
+def _launcher(project: Project, role: str) -> Launcher | None:
+    name = project.config.launcher_of(role)
+    return launcher_from(name, project.config.launchers[name]) if name else None
+
+
+def _placed(
+    agent: Agent,
+    call: Call,
+    request: Request,
+    launcher: Launcher | None,
+    attempt: str,
+    environment: dict[str, str],
+) -> tuple[Call, tuple[str, ...]]:
+    """The call as it is really made, its program found, and what stops it beyond a signal."""
+    stop = agent.stop(request) if hasattr(agent, "stop") else ()
+    argv = call.argv
+    if launcher is not None:
+        far = {key: environment[key] for key in _FAR if key in environment} | dict(call.environment)
+        place = {"worktree": request.worktree, "name": request.name, "attempt": attempt}
+        argv = launch(launcher, argv, environment=far, **place)
+        stop = stop or stop_argv(launcher, **place)
+    return call._replace(argv=(_program(argv[0], agent, request.worktree), *argv[1:])), stop
+
+
+def _program(name: str, agent: Agent, worktree: str) -> str:
+    found = os.path.join(worktree, name) if "/" in name else find_program(name)
+    if found is None or not os.access(found, os.X_OK):
+        package = PACKAGES.get(agent.name)
+        hint = package.install if package and name == agent.program else "bmad agent list"
+        raise UsageError(f"{name} is not installed, or not on PATH", hint=hint)
+    return found
+
+
+def _identity(agent: Agent, worktree: str) -> Identity:
+    """Who commits. The author stays whoever the user is to git."""
+    known = ask(Question(("git", "config", "user.email"), own_environment=True), worktree)
+    return Identity(
+        f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid", bool(known and known.ok)
+    )
+
+
+def _listed_name(skill: Skill) -> str:
+    """The name clients list a skill by: `/bmad-dev-story`, `$bmad-dev-story`, `Use the skill bmad-dev-story:`."""
+    words = skill.invocation.split()
+    named = (word[1:] for word in words if word[0] in "/$")
+    return next(named, words[-1].rstrip(":"))

@@ -1,0 +1,75 @@
+"""What the project's own files say about a step: the only thing that can be asked of an instance whose process is
+not ours, and what its word is checked against."""
+
+import json
+import os
+
+from ..board.reconcile import locate_some
+from ..board.sprint import Board, Row, find_row, read_board
+from ..core.errors import FileError
+from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, Kind
+from ..files import read_bytes
+from ..project.open import Project
+from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, Step
+
+MAX_STATE = 1024 * 1024
+
+
+class Evidence:
+    """One look at a story."""
+
+    def __init__(self, project: Project, story: str) -> None:
+        self._project = project
+        self._board: Board = read_board(project.require_board())
+        self.row: Row = find_row(self._board, story, Kind.STORY)
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.row.meaning == PARKED
+
+    @property
+    def reason(self) -> str:
+        return self.row.reason or self.row.status.raw
+
+    def shows(self, step: Step) -> bool:
+        """Whether the files say that the step has been done. A step we know nothing of leaves no evidence."""
+        meaning = self.row.meaning
+        if step == CREATE:
+            return meaning in (READY, IN_PROGRESS, REVIEW, DONE) and bool(self._story_files())
+        if step in (DEV, BUILD):
+            return meaning in (REVIEW, DONE)
+        if step == CODE_REVIEW:
+            return meaning == DONE or self._has_verdict()
+        return False
+
+    def question(self) -> str | None:
+        """The first question that waits for an answer in the story's agent-state file."""
+        state = self._state("agent-state")
+        questions = state.get("questions")
+        for one in questions if isinstance(questions, list) else ():
+            if isinstance(one, dict) and one.get("answer") is None and isinstance(one.get("question"), str):
+                return str(one["question"])
+        return None
+
+    def _has_verdict(self) -> bool:
+        return self._state("review").get("reviewResult") in ("approved", "changes-requested")
+
+    def _state(self, kind: str) -> dict[str, object]:
+        try:
+            data = json.loads(read_bytes(self.state_path(kind), limit=MAX_STATE).decode("utf-8-sig"))
+        except (FileError, ValueError, RecursionError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
+    def story_file(self) -> str | None:
+        return next(iter(self._story_files()), None)
+
+    def state_path(self, kind: str) -> str:
+        return os.path.join(os.path.dirname(self._board.path), f"{self.row.key}.{kind}.json")
+
+    def _story_files(self) -> list[str]:
+        folders = self._project.folders
+        places = [os.path.dirname(self._board.path), folders.implementation]
+        places += [folders.stories] if folders.stories else []
+        files = locate_some(self._board, [self.row], folders.base, places)
+        return files.stories.get(self.row.number, [])

@@ -1,0 +1,62 @@
+"""Being told that a file has changed, beside waiting for a process: no polling."""
+
+import os
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+
+STEP_MS = 50
+DEBOUNCE_MS = 200
+READY_MS = 100
+
+
+class FileWatch:
+    """Readable (for select and poll) when one of these files was written, replaced, made or removed."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = {os.path.realpath(path) for path in paths}
+        self._read, self._write = os.pipe()
+        for fd in (self._read, self._write):
+            os.set_blocking(fd, False)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def fileno(self) -> int:
+        return self._read
+
+    def clear(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._read, 4096):
+                pass
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        os.close(self._read)
+        os.close(self._write)
+
+    def _watch(self) -> None:
+        from watchfiles import watch
+
+        folders = {os.path.dirname(path) for path in self._paths}
+        changes = watch(
+            *(folder for folder in folders if os.path.isdir(folder)),
+            watch_filter=lambda _, path: path in self._paths,
+            recursive=False,
+            step=STEP_MS,
+            debounce=DEBOUNCE_MS,
+            rust_timeout=READY_MS,
+            stop_event=self._stop,
+            raise_interrupt=False,
+            yield_on_timeout=True,
+        )
+        first = True  # what happened before we were listening: have it looked at once
+        for found in changes:
+            if found or first:
+                self._tell()
+            first = False
+
+    def _tell(self) -> None:
+        with suppress(BlockingIOError):  # it has long been told
+            os.write(self._write, b"x")
