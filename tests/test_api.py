@@ -33,6 +33,16 @@ def test_records() -> None:
         ("load_sprint_status", "(project_path: str = '.') -> bmad_autopilot.core.actions.SprintStatus"),
         ("load_story_status", "(story_id: str, project_path: str = '.') -> str"),
         (
+            "dispatch_to_instance",
+            "(action: bmad_autopilot.core.actions.Action, instance_name: str, wait_for_completion: bool = True, "
+            "timeout_minutes: float | None = None, *, project: str = '.') "
+            "-> bmad_autopilot.core.results.ExecutionResult",
+        ),
+        (
+            "dispatch_code_review",
+            "(story_id: str, *, project: str = '.') -> bmad_autopilot.core.results.ExecutionResult",
+        ),
+        (
             "get_next_action",
             "(status: bmad_autopilot.core.actions.SprintStatus) -> bmad_autopilot.core.actions.Action | None",
         ),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .board.loading import load_sprint_status, load_story_status
     from .core.actions import WORKFLOW_MAPPING, Action, SprintStatus, get_next_action
     from .core.results import EpicResult, ExecutionResult, StoryResult
+    from .engine.dispatch import dispatch_code_review, dispatch_to_instance
 
 __all__ = [
     "WORKFLOW_MAPPING",
@@ -21,6 +22,8 @@ __all__ = [
     "ExecutionResult",
     "SprintStatus",
     "StoryResult",
+    "dispatch_code_review",
+    "dispatch_to_instance",
     "get_next_action",
     "load_sprint_status",
     "load_story_status",
@@ -30,6 +33,8 @@ _HOMES = {
     "EpicResult": ".core.results",
     "ExecutionResult": ".core.results",
     "StoryResult": ".core.results",
+    "dispatch_code_review": ".engine.dispatch",
+    "dispatch_to_instance": ".engine.dispatch",
     "load_sprint_status": ".board.loading",
     "load_story_status": ".board.loading",
 }

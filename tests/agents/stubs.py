@@ -40,6 +40,7 @@ def begin(
     guard: Guard | None = None,
     others: Iterable[str] = (),
     stop: Iterable[str] = (),
+    outlived: bool = False,
 ) -> Spec:
     """Start `code` as an agent; it runs in `worktree` with the environment of the tests."""
     name = uuid.uuid4().hex
@@ -59,7 +60,7 @@ def begin(
     return start(
         str(folder),
         spec,
-        Call((sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard),
+        Call((sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard, outlived=outlived),
         environment={**os.environ, "TMPDIR": f"{private}/tmp", **(environment or {})},
         limits=Limits(time_limit, stall_limit, grace),
         prompt=stdin,

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bmad_autopilot.agents.packages import PACKAGES
+from bmad_autopilot.agents.registry import NAMES
 from bmad_autopilot.core.errors import FileError, Place
 from bmad_autopilot.files import Text
 from bmad_autopilot.project.config import ROLES, Commands, Config, Role, load_config
 from bmad_autopilot.project.config_text import render_config, render_table
+from bmad_autopilot.project.custom import CustomAgent, CustomLauncher
 from bmad_autopilot.project.root import Root
-from bmad_autopilot.project.schema import KEYS
+from bmad_autopilot.project.schema import AGENTS, BOOL, KEYS, OPEN
 from bmad_autopilot.project.settings_file import read_config
+from bmad_autopilot.project.skills import CLIENTS
 from bmad_autopilot.project.toml import load_toml
 from tests.conftest import REPOSITORY
 from tests.project.trees import write
@@ -24,16 +28,47 @@ workflow = "full"
 agent = "codex"
 base_branch = "develop"
 stale_days = 14
+story_timeout = 45
+story_timeout_cap = 240
+stall_limit = 20
+bypass_permissions = true
 
 [roles.dev]
 agent = "claude"
 model = "large"
+launcher = "box"
 
 [commands]
 install = "npm ci"
 check = ["npm run lint", "npm run typecheck"]
 test = ["npm test"]
 build = []
+
+[permissions]
+allow = ["Bash(docker compose:*)"]
+
+[environment]
+pass = ["DATABASE_URL", "lower_case", "AWS_*"]
+
+[agents.instance]
+command = ["./scripts/claude-instance", "create", "{name}", "--prompt", "{prompt}", "--branch", "{branch}"]
+stop = ["./scripts/claude-instance", "stop", "{name}"]
+completion = "evidence"
+skills = "codex"
+launcher = "box"
+
+[agents.script]
+command = "cat | my-agent {model}"
+shell = true
+
+[launchers.box]
+kind = "docker"
+target = "my-container"
+
+[launchers.pod]
+argv = ["kubectl", "exec", "-i", "{target}", "--"]
+stop = ["kubectl", "delete", "pod", "{target}"]
+target = "builder-0"
 """
 
 
@@ -65,8 +100,49 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert found.board is not None
     assert (found.board.value, found.board.place.line) == ("plans/sprint-status.yaml", 1)
     assert found[2:6] == ("full", "codex", "develop", 14)
-    assert found.roles == {**dict.fromkeys(ROLES, Role()), "dev": Role("claude", "large")}
+    assert found.roles == {**dict.fromkeys(ROLES, Role()), "dev": Role("claude", "large", "box")}
     assert found.commands == Commands("npm ci", ("npm run lint", "npm run typecheck"), ("npm test",), ())
+    assert (found.story_timeout, found.story_timeout_cap, found.stall_limit) == (45, 240, 20)
+    assert found.bypass_permissions is True
+    assert (found.allowed, found.passed) == (("Bash(docker compose:*)",), ("DATABASE_URL", "lower_case", "AWS_*"))
+    tool = "./scripts/claude-instance"
+    assert found.agents == {
+        "instance": CustomAgent(
+            (tool, "create", "{name}", "--prompt", "{prompt}", "--branch", "{branch}"),
+            (tool, "stop", "{name}"),
+            completion="evidence",
+            skills="codex",
+            launcher="box",
+        ),
+        "script": CustomAgent(("cat | my-agent {model}",), shell=True),
+    }
+    assert found.launchers == {
+        "box": CustomLauncher("docker", "my-container"),
+        "pod": CustomLauncher(
+            None,
+            "builder-0",
+            ("kubectl", "exec", "-i", "{target}", "--"),
+            ("kubectl", "delete", "pod", "{target}"),
+        ),
+    }
+
+
+def test_the_time_limits_without_a_word_about_them() -> None:
+    defaults = Config()
+    assert (defaults.story_timeout, defaults.story_timeout_cap, defaults.stall_limit) == (30, 120, 15)
+    assert defaults.bypass_permissions is False
+
+
+def test_who_does_a_step_and_where(tmp_path: Path) -> None:
+    text = (
+        'agent = "mine"\n[roles.sm]\nlauncher = "far"\n[roles.qa]\nagent = "codex"\n'
+        '[agents.mine]\ncommand = "x"\nlauncher = "box"\nskills = "gemini"\n'
+        '[launchers.box]\nkind = "devcontainer"\n[launchers.far]\nkind = "ssh"\ntarget = "me@host"\n'
+    )
+    found = config(tmp_path, text)
+    assert [found.agent_of(role) for role in ROLES] == ["mine", "mine", "mine", "codex"]
+    assert [found.launcher_of(role) for role in ROLES] == ["far", "box", "box", None]
+    assert (found.client_of("mine"), found.client_of("codex")) == ("gemini", "codex")
 
 
 def test_the_owners_file_counts_not_the_lanes(tmp_path: Path) -> None:
@@ -88,6 +164,9 @@ def test_the_owners_file_counts_not_the_lanes(tmp_path: Path) -> None:
         ('# a\n\n[commands]\ninstall = "x"\nzzzzzz = 1\n', 5, "here stand: install, check, test, build"),
         ("roles.dev.color = 1\n", 1, ""),
         ('test = ["x"]\n', 1, "`commands.test`"),
+        ("story_time = 3\n", 1, "`story_timeout`"),
+        ('[agents.mine]\ncommand = "x"\n\ncomand = "y"\n', 4, "`agents.mine.command`"),
+        ('[launchers.box]\nkind = "docker"\nhost = "x"\n', 3, "here stand: kind, target, argv, stop"),
     ],
 )
 def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
@@ -118,6 +197,45 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
         ('board = "x\n', 1, "not valid TOML"),
         ('board = "a"\nboard = "b"\n', 2, "not valid TOML"),
         (f'board = "{"x" * 5000}"\n', 1, "must be a text"),
+        ('[agent.mine]\ncommand = "x"\n', 1, "must be a text"),
+        ("story_timeout = 0\n", 1, "from 1 to 1440"),
+        ("\nstory_timeout = 121\n", 2, "set story_timeout_cap to 121 or more"),
+        ("\n\nstory_timeout_cap = 29\n", 3, "above its cap"),
+        ("bypass_permissions = 1\n", 1, "true or false"),
+        ('bypass_permissions = "yes"\n', 1, "true or false"),
+        ('[environment]\npass = ["A=b"]\n', 2, "no variable's name"),
+        ('[environment]\npass = ["*"]\n', 2, "no variable's name"),
+        ('agent = "mine"\n', 1, '"cursor"'),
+        ('agent = "mone"\n[agents.mine]\ncommand = "x"\n', 1, "did you mean `mine`?"),
+        ('[roles.qa]\n\nagent = "mone"\n[agents.mine]\ncommand = "x"\n', 3, "did you mean `mine`?"),
+        ('[roles.qa]\nlauncher = "box"\n', 2, "a [launchers.NAME] table"),
+        ('[roles.qa]\nlauncher = "bux"\n[launchers.box]\nkind = "devcontainer"\n', 2, "did you mean `box`?"),
+        ('[agents.mine]\ncommand = "x"\nlauncher = "box"\n', 3, "a [launchers.NAME] table"),
+        ('[agents.mine]\ncommand = "x"\nskills = "mine"\n', 3, '"claude"'),
+        ('[agents.mine]\ncommand = "x"\ncompletion = "never"\n', 3, '"exit", "evidence"'),
+        ("agents = 3\n", 1, "must be a table"),
+        ("[agents]\nmine = 3\n", 2, "must be a table"),
+        ("\n[agents.mine]\n", 2, "`agents.mine.command` is needed"),
+        ("[agents.mine]\n\ncommand = []\n", 3, "`agents.mine.command` is needed"),
+        ('[agents.claude]\ncommand = "x"\n', 1, "[agents.my-claude]"),
+        ('[agents."../x"]\ncommand = "x"\n', 1, "cannot be used"),
+        ('[agents.Mine]\ncommand = "x"\n', 1, "cannot be used"),
+        (f'[agents.{"x" * 41}]\ncommand = "x"\n', 1, "cannot be used"),
+        ("".join(f'[agents.a{n}]\ncommand = "x"\n' for n in range(51)), 1, "too many tables"),
+        ('[agents.mine]\nstop = "y"\ncommand = ["x", "{promt}"]\n', 3, "did you mean `{prompt}`?"),
+        ('[agents.mine]\ncommand = "x"\nstop = ["x", "{prompt}"]\n', 3, "unknown placeholder"),
+        ('[agents.mine]\ncommand = "x {prompt}"\n', 2, "shell = true"),
+        ('[agents.mine]\ncommand = ["x", "y"]\nshell = true\n', 2, "one text"),
+        ("[agents.mine]\nshell = true\ncommand = 'x \"to do: {prompt}\"'\n", 3, "inside quotes"),
+        ("\n[launchers.box]\n", 2, "needs a `kind` or an `argv`"),
+        ('[launchers.box]\nkind = "podman"\n', 2, '"devcontainer", "docker", "ssh"'),
+        ('[launchers.box]\nkind = "docker"\n', 1, "`launchers.box.target` is needed"),
+        ('[launchers.box]\nargv = ["x", "{target}"]\n', 1, "`launchers.box.target` is needed"),
+        ('[launchers.box]\nkind = "ssh"\ntarget = "-oProxyCommand=x"\n', 3, "no name of a container or host"),
+        ('[launchers.box]\nkind = "ssh"\ntarget = "a b"\n', 3, "no name of a container or host"),
+        ('[launchers.box]\nkind = "ssh"\ntarget = "-A"\n', 3, "no name of a container or host"),
+        ('[launchers.box]\nargv = ["x", "{prompt}"]\n', 2, "{worktree}, {name}, {attempt}, {target}"),
+        ('[launchers.box]\nargv = ["{name}"]\n', 2, "begins with no program"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
@@ -165,16 +283,40 @@ def test_the_written_file_reads_back_as_what_was_detected(
 
 
 def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
-    shown = re.sub(r"^# (\w+ = )", r"\1", render_config(Commands()), flags=re.MULTILINE)
+    shown = re.sub(r"^# (\w+ = |\[)", r"\1", render_config(Commands()), flags=re.MULTILINE)
     data = load_toml(Text("shown", shown.encode()))
-    names = {key for key in data if key not in ("roles", "commands")}
-    assert names == {key.name for key in KEYS if not key.table}
+    tables = {key.table.split(".")[0] for key in KEYS if key.table}
+    assert data.keys() == tables | {key.name for key in KEYS if not key.table}
+    for table in OPEN.values():
+        head, name = table.split(".")
+        inner = data[head]
+        assert isinstance(inner, dict)
+        assert inner[name].keys() == {key.name for key in KEYS if key.table == table}
 
 
 def test_every_key_has_a_sentence() -> None:
     for key in KEYS:
         assert key.doc[0].isupper()
         assert key.doc.endswith(".")
+
+
+def test_every_default_of_a_choice_is_one_of_them() -> None:
+    for key in KEYS:
+        assert not key.allowed or key.default is None or key.default in key.allowed
+        assert key.type != BOOL or key.default is False
+
+
+def test_every_agent_has_an_adapter_skills_and_a_package() -> None:
+    assert AGENTS == NAMES
+    assert set(AGENTS) == CLIENTS.keys() == PACKAGES.keys()
+
+
+def test_the_examples_of_the_documentation_are_valid(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs" / "configuration.md").read_text()
+    examples = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(examples) == 3
+    for example in examples:
+        config(tmp_path, example)
 
 
 def test_the_documentation_holds_the_current_table() -> None:

@@ -10,6 +10,7 @@ JSON = "event"  # a JSON object on its standard output
 TEXT = "text"  # any other line there
 ERROR = "error"  # a line on its standard error
 NOTE = "note"  # the shim's own remark
+RECORD = "record"  # from the client's own record, read once the call has ended; never in `events.jsonl`
 
 KINDS = (JSON, TEXT, ERROR, NOTE)
 

@@ -49,6 +49,7 @@ class Call(NamedTuple):
     stdin: str = ""
     environment: Mapping[str, str] = {}  # set for this agent, beyond the allow-list
     guard: Guard | None = None
+    outlived: bool = False  # what it starts goes on after it: the command only begins the work
 
 
 class Ending(NamedTuple):

@@ -64,6 +64,7 @@ def start(
                 "private": spec.private,
                 "stall_limit": limits.stall,
                 "grace": limits.grace,
+                "outlived": call.outlived,
                 "guard": (dict(call.guard.when), list(call.guard.lists), call.guard.needed)
                 if call.guard
                 else None,
@@ -119,7 +120,7 @@ def _spawn(order: "Order", locks: tuple[int, int]) -> None:
         shim = subprocess.Popen(
             [sys.executable, "-S", "-E", SHIM, ",".join(map(str, locks))],
             cwd="/",
-            env={},
+            env={"PATH": _absolute(order["environment"].get("PATH", os.defpath))},  # to find git by
             stdin=read,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -134,6 +135,11 @@ def _spawn(order: "Order", locks: tuple[int, int]) -> None:
     _shims.append(shim)
     with suppress(BrokenPipeError):  # it died at once: the attempt is then still new
         write_order(write, order)
+
+
+def _absolute(path: str) -> str:
+    """A relative entry could name a file of the project."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def collect() -> None:

@@ -20,6 +20,7 @@ VERBS = {
     "run-story": ("run_story", "Take one story to done."),
     "run-epic": ("run_epic", "Take one epic to done."),
     "board": ("board", "Check, set and repair the board."),
+    "agent": ("agent", "See that an agent works here; follow or stop a call."),
     "doctor": ("doctor", "Is everything here that is needed? Each line with its fix."),
     "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),
     "completion": ("completion", "Print the shell's completion script."),

@@ -158,7 +158,9 @@ def _placed(
         far = {key: environment[key] for key in _FAR if key in environment} | dict(call.environment)
         place = {"worktree": request.worktree, "name": request.name, "attempt": attempt}
         argv = launch(launcher, argv, environment=far, **place)
-        stop = stop or stop_argv(launcher, **place)
+        stop = launch(launcher, stop, environment={}, **place) if stop else stop_argv(launcher, **place)
+    if stop:
+        stop = (_program(stop[0], agent, request.worktree), *stop[1:])
     return call._replace(argv=(_program(argv[0], agent, request.worktree), *argv[1:])), stop
 
 

@@ -30,7 +30,7 @@ from ..workflows.prompts import prompt_for
 from ..workflows.step_context import Files, StepContext
 from .calling import AccountParked, Job, begin, refuse_while_parked, skill_for
 from .evidence import Evidence
-from .harvesting import Harvest, harvest
+from .harvesting import Harvest, examine, harvest
 from .wakeups import FileWatch
 
 SUCCESS = "success"
@@ -45,6 +45,7 @@ STOP_SECONDS = 20.0
 RESCAN = 60.0  # a slow look as a net under the file events
 LOOK_BACK = 500  # attempts that are looked through for one to adopt
 SESSION = "main"
+MAX_STARTS = 3
 
 _STEPS = {"create-story": CREATE, "dev-story": DEV, "code-review": CODE_REVIEW}
 
@@ -61,13 +62,17 @@ def dispatch_to_instance(
     started before and whose end nobody has taken in is adopted instead of repeated."""
     opened = open_project(project)
     task = _task(opened, action, instance_name, timeout_minutes)
-    try:
-        folder = _adoptable(task) or _start(task)
-    except AccountParked as error:
-        return ExecutionResult(INTERVENTION, task.story, None, Outcome.LIMIT, error.message)
-    if not wait_for_completion:
-        return ExecutionResult(RUNNING, task.story)
-    return _finish(task, folder)
+    for _ in range(MAX_STARTS):
+        try:
+            folder = _adoptable(task) or _start(task)
+        except AccountParked as error:
+            return ExecutionResult(INTERVENTION, task.story, None, Outcome.LIMIT, error.message)
+        if not wait_for_completion:
+            return ExecutionResult(RUNNING, task.story)
+        result = _finish(task, folder)
+        if result is not None:
+            return result
+    return ExecutionResult(FAILED, task.story, None, Outcome.MISCONFIGURED, "no supervisor could be started")
 
 
 def dispatch_code_review(story_id: str, *, project: str = ".") -> ExecutionResult:
@@ -200,15 +205,21 @@ def _restore_purpose(task: _Task, folder: str) -> None:
 # -- waiting
 
 
-def _finish(task: _Task, folder: str) -> ExecutionResult:
-    """Wait for the call to end, or for the story to be declared blocked; then see what it came to."""
+def _finish(task: _Task, folder: str) -> ExecutionResult | None:
+    """Wait for the call to end, or for the story to be declared blocked; then see what it came to. None: its shim
+    never had the whole order, because whoever gave it was killed, and nothing was started."""
     with _board_watch(task) as board:
         blocked = _wait_for_end(task, folder, board)
-        done = harvest(folder, task.project.config)
+        if state_of(folder) is State.NEW:
+            return None
+        done = examine(folder, task.project.config)
         _restore_purpose(task, folder)
         if blocked is None and _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
-            return _await_evidence(task, done, board)
-    return _result(task, done, blocked)
+            result = _await_evidence(task, done, board)
+        else:
+            result = _result(task, done, blocked)
+    harvest(folder, task.project.config)  # last of all: until then a crash of ours leaves it to be adopted
+    return result
 
 
 @contextmanager

@@ -23,7 +23,15 @@ class Harvest:
 
 
 def harvest(folder: str, config: Config) -> Harvest:
-    """The attempt must not be running. A lost one is settled first: what is left of it ended, its work kept."""
+    """Take in a call that has ended. From then on nobody adopts it."""
+    done = examine(folder, config)
+    write_verdict(folder, done.verdict)
+    return done
+
+
+def examine(folder: str, config: Config) -> Harvest:
+    """What a call that is not running came to. A lost one is settled first: what is left of it ended, its work
+    kept."""
     collect()
     if state_of(folder) is State.LOST:
         settle_lost(folder)
@@ -35,7 +43,6 @@ def harvest(folder: str, config: Config) -> Harvest:
     spec = read_spec(folder)
     spec, result, verdict = judge(folder, find_agent(spec.agent, config.agents))
     _note_limit(spec, result, verdict)
-    write_verdict(folder, verdict)
     return Harvest(spec, result, verdict)
 
 

@@ -3,12 +3,15 @@
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.diagnostics import Diagnostic
 from .layers import Setting
 from .root import Root
 from .traces import CONFIG_NAME
+
+if TYPE_CHECKING:
+    from .custom import CustomAgent, CustomLauncher
 
 ROLES = ("sm", "dev", "revisor", "qa")
 
@@ -18,6 +21,7 @@ class Role(NamedTuple):
 
     agent: str | None = None
     model: str | None = None
+    launcher: str | None = None  # None: the agent's own, else here on this machine
 
 
 class Commands(NamedTuple):
@@ -40,7 +44,28 @@ class Config(NamedTuple):
     stale_days: int = 7
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
     commands: Commands = Commands()
+    story_timeout: int = 30  # minutes, as all times here
+    story_timeout_cap: int = 120
+    stall_limit: int = 15
+    bypass_permissions: bool = False
+    allowed: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    agents: "Mapping[str, CustomAgent]" = MappingProxyType({})
+    launchers: "Mapping[str, CustomLauncher]" = MappingProxyType({})
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    def agent_of(self, role: str) -> str:
+        return self.roles[role].agent or self.agent
+
+    def launcher_of(self, role: str) -> str | None:
+        """The role's, else its agent's; None: no launcher."""
+        custom = self.agents.get(self.agent_of(role))
+        return self.roles[role].launcher or (custom.launcher if custom else None)
+
+    def client_of(self, agent: str) -> str:
+        """The client whose skills and invocations an agent understands: itself, unless the project made it."""
+        custom = self.agents.get(agent)
+        return custom.skills if custom else agent
 
 
 def load_config(root: Root) -> Config:

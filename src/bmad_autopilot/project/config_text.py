@@ -3,7 +3,7 @@
 import json
 
 from .config import Commands
-from .schema import KEYS, LIST, TABLES, TEXT, Key
+from .schema import KEYS, LIST, OPEN, TABLES, TEXT, Key
 
 _HEAD = """\
 # BMAD Autopilot: settings of this project. Commit this file.
@@ -17,7 +17,7 @@ def render_config(detected: Commands) -> str:
     lines = [_HEAD]
     for table in TABLES:
         if table:
-            lines += ["", f"[{table}]"]
+            lines += ["", f"# [{table}]" if table in OPEN.values() else f"[{table}]"]
         for key in KEYS:
             if key.table == table:
                 lines += _entry(key, getattr(detected, key.name) if table == "commands" else None)
@@ -33,8 +33,11 @@ def _entry(key: Key, value: object) -> list[str]:
 
 
 def _choice(key: Key) -> str:
+    own = f", or your own [{key.refers}.NAME]" if key.refers and key.allowed else ""
     if key.allowed:
-        return " One of: " + ", ".join(key.allowed) + "."
+        return f" One of: {', '.join(key.allowed)}{own}."
+    if key.refers:
+        return f" The name of a [{key.refers}.NAME]."
     return f" From {key.least} to {key.most}." if key.most else ""
 
 

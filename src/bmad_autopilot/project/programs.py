@@ -16,11 +16,11 @@ MAX_OUTPUT = 1024 * 1024
 AT_ONCE = 8
 
 # Enough for any program to start, version managers' launchers included, and no place for a token.
-_PLAIN = frozenset(
+PLAIN = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG TERM TMPDIR TZ VOLTA_HOME ASDF_DIR ASDF_DATA_DIR NVM_DIR FNM_DIR "
     "MISE_DATA_DIR MISE_CONFIG_DIR".split()
 )
-_PLAIN_PREFIXES = ("LC_", "XDG_")
+PLAIN_PREFIXES = ("LC_", "XDG_")
 # Set inside git's hooks: they would send our questions to another repository.
 _GIT_STATE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 
@@ -98,7 +98,7 @@ def _environment(own: bool) -> dict[str, str]:
     if own:
         kept = {name: value for name, value in os.environ.items() if name not in _GIT_STATE}
         return kept | quiet
-    names = (name for name in os.environ if name in _PLAIN or name.startswith(_PLAIN_PREFIXES))
+    names = (name for name in os.environ if name in PLAIN or name.startswith(PLAIN_PREFIXES))
     return {name: os.environ[name] for name in names} | quiet
 
 

@@ -1,16 +1,26 @@
 """The keys of bmad-autopilot.toml, as data: validation, the file `bmad init` writes and the table in
 docs/configuration.md are all made from here."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .config import ROLES, Commands, Config, Role
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
+KINDS = ("devcontainer", "docker", "ssh")
+COMPLETIONS = ("exit", "evidence")
 
 TEXT = "text"
 NUMBER = "whole number"
 LIST = "list of texts"
+BOOL = "true or false"
+
+OPEN = {"agents": "agents.NAME", "launchers": "launchers.NAME"}  # tables whose names the user chooses
+
+Owner: TypeAlias = type[NamedTuple]
+
+_OWNERS: dict[str, Owner] = {"commands": Commands, **{f"roles.{role}": Role for role in ROLES}}
+_FIELDS = {"permissions.allow": "allowed", "environment.pass": "passed"}
 
 
 class Key(NamedTuple):
@@ -21,17 +31,31 @@ class Key(NamedTuple):
     allowed: tuple[str, ...] = ()
     least: int = 0
     most: int = 0
+    refers: str = ""  # the open table whose names are allowed too
 
     @property
     def default(self) -> str | int | tuple[str, ...] | None:
-        """What a Config without this key holds; None: worked out from the project."""
-        owner: type[NamedTuple] = {"": Config, "commands": Commands}.get(self.table, Role)
-        value: str | int | tuple[str, ...] | None = owner._field_defaults[self.name]
+        """What a Config without this key holds; None: worked out from the project, or needed."""
+        value: str | int | tuple[str, ...] | None = self.owner._field_defaults.get(self.field)
         return value
+
+    @property
+    def owner(self) -> Owner:
+        """What its value becomes a part of."""
+        if self.table in OPEN.values():
+            from .custom import CustomAgent, CustomLauncher
+
+            return CustomAgent if self.table == OPEN["agents"] else CustomLauncher
+        return _OWNERS.get(self.table, Config)
 
     @property
     def full_name(self) -> str:
         return f"{self.table}.{self.name}" if self.table else self.name
+
+    @property
+    def field(self) -> str:
+        """What its owner calls it."""
+        return _FIELDS.get(self.full_name, self.name)
 
 
 _ROLE_DOCS = {
@@ -41,24 +65,55 @@ _ROLE_DOCS = {
     "qa": "reviews the code",
 }
 
+
+def _role(role: str) -> tuple[Key, ...]:
+    does = _ROLE_DOCS[role]
+    return (
+        Key(f"roles.{role}", "agent", TEXT, f"The agent that {does}.", AGENTS, refers="agents"),
+        Key(f"roles.{role}", "model", TEXT, f"The model that {does}."),
+        Key(f"roles.{role}", "launcher", TEXT, f"Where the agent runs that {does}.", refers="launchers"),
+    )
+
+
+def _minutes(name: str, doc: str, most: int) -> Key:
+    return Key("", name, NUMBER, f"Minutes {doc}.", (), 1, most)
+
+
 KEYS: tuple[Key, ...] = (
     Key("", "board", TEXT, "Path of the sprint-status.yaml to use, where there are several."),
     Key("", "workflow", TEXT, "The steps a story goes through.", WORKFLOWS),
-    Key("", "agent", TEXT, "The coding agent that does the work.", AGENTS),
+    Key("", "agent", TEXT, "The coding agent that does the work.", AGENTS, refers="agents"),
     Key("", "base_branch", TEXT, "The branch that finished work is merged into."),
     Key("", "stale_days", NUMBER, "Days without a change after which the board is called stale.", (), 1, 3650),
-    *(
-        key
-        for role in ROLES
-        for key in (
-            Key(f"roles.{role}", "agent", TEXT, f"The agent that {_ROLE_DOCS[role]}.", AGENTS),
-            Key(f"roles.{role}", "model", TEXT, f"The model that {_ROLE_DOCS[role]}."),
-        )
-    ),
+    _minutes("story_timeout", "an agent may work on a step before a person is asked", 1440),
+    _minutes("story_timeout_cap", "it may work at most, where nobody is there to ask", 10080),
+    _minutes("stall_limit", "without any progress after which an agent is stopped", 1440),
+    Key("", "bypass_permissions", BOOL, "Let agents do anything without asking. Only inside a sandbox."),
+    *(key for role in ROLES for key in _role(role)),
     Key("commands", "install", TEXT, "Installs what the project needs, in a fresh worktree."),
     Key("commands", "check", LIST, "Linters and type checkers, one command each."),
     Key("commands", "test", LIST, "The project's tests."),
     Key("commands", "build", LIST, "What must still build."),
+    Key("permissions", "allow", LIST, "More that an agent may do, in its own client's words."),
+    Key(
+        "environment", "pass", LIST, "Further environment variables that agents get to see: names, or `PREFIX_*`."
+    ),
+    Key("agents.NAME", "command", LIST, "Needed. The command that does a step, word by word."),
+    Key("agents.NAME", "stop", LIST, "The command that ends what the first one has started."),
+    Key("agents.NAME", "shell", BOOL, "The command is one text for `sh`."),
+    Key(
+        "agents.NAME",
+        "completion",
+        TEXT,
+        "What ends a step: the command's end, or what it leaves.",
+        COMPLETIONS,
+    ),
+    Key("agents.NAME", "skills", TEXT, "The client whose skill invocations it understands.", AGENTS),
+    Key("agents.NAME", "launcher", TEXT, "Where it runs.", refers="launchers"),
+    Key("launchers.NAME", "kind", TEXT, "What it is, if one of the known ones.", KINDS),
+    Key("launchers.NAME", "target", TEXT, "The container, or the host as `ssh` is told it."),
+    Key("launchers.NAME", "argv", LIST, "The words put before the agent's, in place of the kind's own."),
+    Key("launchers.NAME", "stop", LIST, "The command that ends an agent over there, in place of our own."),
 )
 
 TABLES = tuple(dict.fromkeys(key.table for key in KEYS))

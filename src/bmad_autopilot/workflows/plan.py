@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ..board.sprint import Row
 from ..project.config import Config
 from ..project.skills import Skill
+from .invocations import first_line
 from .pipelines import Step, steps_left
 
 
@@ -14,7 +15,7 @@ class PlannedStep(NamedTuple):
     step: Step
     agent: str
     model: str | None
-    prompt: str | None  # None: the skill this step needs is not installed
+    prompt: str | None  # its first line; None: the skill this step needs is not installed
 
 
 FindSkill = Callable[[str, str], Skill | None]  # agent, name → the skill as that agent calls it
@@ -31,11 +32,11 @@ def plan_story(row: Row, pipeline: str, config: Config, find: FindSkill) -> list
 
 def _prompt(key: str, step: Step, agent: str, find: FindSkill) -> str | None:
     if step.skill is None:
-        return f"Revise story {key}: read its story file and the diff, fix what you find, change no status."
+        return first_line(step.name, key, None)
     skill = find(agent, step.skill)
     if skill is None or not skill.usable:
         return None
-    return f"{skill.invocation} {key}"
+    return first_line(step.name, key, skill.invocation)
 
 
 def missing_skills(plan: list[PlannedStep]) -> list[tuple[str, str]]:

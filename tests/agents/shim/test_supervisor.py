@@ -313,3 +313,21 @@ def test_the_agent_has_the_marker_and_not_the_locks(tree: Path, folder: Path) ->
     finish(folder)
     assert said(folder)[0].data == f"{spec.id} ['0', '1', '2', '3']"  # 3: the listing itself
     assert read_spec(str(folder)).id == spec.id
+
+
+def test_what_a_command_has_only_begun_goes_on_after_it(tree: Path, tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "open('child', 'w').write(str(child.pid))"
+    )
+    begin(tmp_path / "one", tree, code, outlived=True)
+    finish(tmp_path / "one")
+    child = int((tree / "child").read_text())
+    try:
+        assert alive(child)
+    finally:
+        os.kill(child, signal.SIGKILL)
+    begin(tmp_path / "two", tree, code + "\nimport time; time.sleep(1000)", outlived=True, time_limit=1)
+    finish(tmp_path / "two")
+    assert not alive(int((tree / "child").read_text())), "a call that is stopped is stopped whole"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         private: str  # the attempt's own temporary folder; ours to make and to remove
         stall_limit: float  # seconds; 0: none. The time limit stands in a file, so that it can be changed
         grace: float  # seconds between asking an agent to end, telling it, and killing it
+        outlived: bool  # what the agent has started may go on when it ends by itself
         guard: tuple[dict[str, str], list[str], str] | None
         stop: list[str]  # run when the call is stopped, for what lives behind a launcher
         keep_ref: str  # where work is kept that was cut short; "" outside git

@@ -1,53 +1,41 @@
 """Secrets are taken out of everything we write down: known values, known shapes, and what a name gives away.
 
-The shim imports this too: standard library only. Patterns are compiled when a text first hints at them."""
+The shim imports this too, so it and its neighbours use the standard library alone, and compile a pattern only
+when a text first hints at it. Best effort by nature: a secret that nobody named and that looks like a word
+goes through."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from .named_secrets import is_named_secret, named_spans, plausible
-from .secret_shapes import SHAPES
+from .named_secrets import compiled, is_named_secret, is_secret_variable, named_spans, plausible
+from .private_keys import MARK as KEY_MARK
+from .private_keys import KeyLines, without_keys
+from .secret_forms import MIN_SECRET, forms_of
+from .secret_shapes import HINTED, NEAR, PREFIXED, RUN, Shape
 
 MARK = "[redacted]"
-MIN_SECRET = 6  # a shorter one would be found inside ordinary words, and corrupt everything
-MIN_CORE = 8  # of a base64 form
 MAX_SECRETS = 500
 MAX_DEPTH = 200
-MAX_BLOCK = 200  # lines; the largest private keys in use have about 100
 
-_BEGIN = "-----BEGIN "
-_END = "-----END "
-_KEY_MARK = "[redacted: private key]"
-_BEGIN_KEY = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_END_KEY = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash)\b[^\n\\]{0,120}"
-# What follows a BEGIN without an END, as it stands in a file, a JSON text or a listing with line numbers.
-_KEY_BODY = rf"(?:\s|\\[nrt]|\d{{1,6}}(?:→|\t)|[A-Za-z0-9+/=]{{16,}}|{_HEADER})*+"
-# One line of a key, after a line number, a `+` of a diff or a file's name.
-_KEY_LINE = rf"(?:.{{0,200}}[\s:|→+-])?(?:[A-Za-z0-9+/=]{{16,}}|{_HEADER})\s*|\W*(?:\d+\W+)?[A-Za-z0-9+/=]{{0,80}}\s*"
-
+_HINTS = tuple((hint, shape) for shape in HINTED for hint in shape[1])
+_PREFIXES = tuple((prefix, shape) for shape in PREFIXED for prefix in shape[1])
+_LONG = b"x" * RUN
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/="
+_RUNS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
 _URL_PASSWORD = r"://[^\s/?#@:]{0,256}:([^\s/?#@]{1,512})@"
 
-_patterns: dict[str, re.Pattern[str]] = {}
-_HINTS = tuple((hint, number) for number, (_, hints, _) in enumerate(SHAPES) for hint in hints)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    found = _patterns.get(text)
-    if found is None:
-        found = _patterns[text] = re.compile(text, re.ASCII)
-    return found
+_Todo = list[tuple[object, object, int]]
 
 
 class Redactor:
-    """`secrets`: values that must not appear in any form, beside what looks like a secret."""
+    """`secrets`: values that must not appear in any form, beside whatever looks like a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret, _ in zip(secrets, range(MAX_SECRETS), strict=False) for form in _forms(secret)}
+        known = {form for secret, _ in zip(secrets, range(MAX_SECRETS), strict=False) for form in forms_of(secret)}
         self._known = sorted(known, key=len, reverse=True)
-        self._block = 0  # lines of a private key seen so far; 0: outside
+        self._key = KeyLines()
 
     def text(self, text: str) -> str:
         for secret in self._known:
@@ -55,33 +43,14 @@ class Redactor:
                 text = text.replace(secret, MARK)
         if len(text) < MIN_SECRET:
             return text
-        if _BEGIN in text:
-            text = _without_keys(text)
-        hinted = dict.fromkeys([number for hint, number in _HINTS if hint in text])
-        for number in hinted:
-            text = _without_shape(text, number)
+        text = without_keys(text)
+        for shape in [*_prefixed(text), *[shape for hint, shape in _HINTS if hint in text]]:
+            text = _without_shape(text, shape)
         return _without_named(text)
 
     def line(self, text: str) -> str:
-        """One line of a stream. A private key that spans lines is followed from line to line."""
-        if self._block and self._within_key(text):
-            return _KEY_MARK
-        starts = _BEGIN in text and _opens_key(text)
-        clean = self.text(text)
-        if starts:
-            self._block = 1
-            clean = clean.replace(_BEGIN, f"{_KEY_MARK} {_BEGIN}", 1) if _KEY_MARK not in clean else clean
-        return clean
-
-    def _within_key(self, text: str) -> bool:
-        self._block += 1
-        if _END in text and _pattern(_END_KEY).search(text):
-            self._block = 0
-            return True
-        if self._block > MAX_BLOCK or not _pattern(_KEY_LINE).fullmatch(text[:4096]):
-            self._block = 0
-            return False
-        return True
+        """One line of a stream: a private key that spans lines is followed from call to call."""
+        return KEY_MARK if self._key.hides(text) else self.text(text)
 
     def value(self, value: object) -> object:
         """A parsed JSON value without its secrets; the same one where it has none."""
@@ -96,23 +65,23 @@ class Redactor:
 
     def _rebuilt(self, value: object) -> object:
         top: list[object] = []
-        todo: list[tuple[object, object, int]] = [([value], top, 0)]
+        todo: _Todo = [([value], top, 0)]
         while todo:
             source, target, depth = todo.pop()
             if isinstance(source, dict) and isinstance(target, dict):
-                for key, item in _without_named_items(source):
-                    target[self.text(key) if isinstance(key, str) else key] = self._item(item, depth, todo)
+                for key, (name, item) in zip(source, _named_items(source), strict=True):
+                    key = self.text(key) if isinstance(key, str) else key
+                    target[key] = self._part(name, item, depth, todo)
             elif isinstance(source, list) and isinstance(target, list):
-                lines = Redactor()  # a key may stand in a list of lines, as in the patch of an edit
-                lines._known = self._known
-                for item in _without_named_words(source):
-                    plain = isinstance(item, str)
-                    target.append(lines.line(item) if plain else self._item(item, depth, todo))
+                lines = KeyLines()  # a key may stand in a list of lines, as in the patch of an edit
+                for name, item in _named_words(source):
+                    hidden = isinstance(item, str) and lines.hides(item)
+                    target.append(KEY_MARK if hidden else self._part(name, item, depth, todo))
         return top[0]
 
-    def _item(self, item: object, depth: int, todo: list[tuple[object, object, int]]) -> object:
+    def _part(self, name: object, item: object, depth: int, todo: _Todo) -> object:
         if isinstance(item, str):
-            return self.text(item)
+            return MARK if _gives_away(name, item) else self.text(item)
         if not isinstance(item, dict | list):
             return item
         if depth >= MAX_DEPTH:
@@ -129,125 +98,88 @@ def _gather(value: object, strings: list[str]) -> bool:
         item, depth = todo.pop()
         if depth > MAX_DEPTH:
             return False
-        inner: Iterable[object] = ()
+        parts: Iterable[tuple[object, object]] = ()
         if isinstance(item, dict):
-            if any(old is not new for (_, new), old in zip(_without_named_items(item), item.values(), strict=True)):
-                return False
             strings += [key for key in item if isinstance(key, str)]
-            inner = item.values()
+            parts = _named_items(item)
         elif isinstance(item, list):
-            if any(old is not new for new, old in zip(_without_named_words(item), item, strict=True)):
-                return False
-            inner = item
-        for part in inner:
+            parts = _named_words(item)
+        for name, part in parts:
             if isinstance(part, str):
+                if _gives_away(name, part):
+                    return False
                 strings.append(part)
             elif isinstance(part, dict | list):
                 todo.append((part, depth + 1))
     return True
 
 
-def _without_named_items(source: dict[object, object]) -> Iterator[tuple[object, object]]:
-    """`{"api_key": "…"}`, and `{"name": "API_KEY", "value": "…"}`."""
-    name = source.get("name", source.get("key"))
-    for key, item in source.items():
-        if isinstance(item, str) and isinstance(key, str):
-            by = name if key == "value" and isinstance(name, str) else key
-            if is_named_secret(by) and plausible(by, item, quoted=True):
-                item = MARK
-        yield key, item
+def _named_items(source: dict[object, object]) -> Iterable[tuple[object, object]]:
+    """Each value with its key, or with the name beside it in `{"name": "API_KEY", "value": "…"}`."""
+    if "value" in source:
+        name = source.get("name", source.get("key"))
+        return ((name if key == "value" else key, item) for key, item in source.items())
+    return source.items()
 
 
-def _without_named_words(source: list[object]) -> Iterator[object]:
-    """`["--password", "…"]`."""
-    before: object = None
-    for item in source:
-        named = isinstance(before, str) and before.startswith("-") and is_named_secret(before.lstrip("-"))
-        yield MARK if named and isinstance(item, str) and plausible(str(before), item, quoted=True) else item
-        before = item
+def _named_words(source: list[object]) -> Iterable[tuple[object, object]]:
+    """Each item with the option before it: `["--password", "…"]`."""
+    before = (item if isinstance(item, str) and item.startswith("-") else None for item in source)
+    return zip([None, *before], source, strict=False)
 
 
-def _without_shape(text: str, number: int) -> str:
-    label, _, pattern = SHAPES[number]
+def _gives_away(name: object, value: str) -> bool:
+    return isinstance(name, str) and is_named_secret(name) and plausible(name, value, quoted=True)
+
+
+def _prefixed(text: str) -> list[Shape]:
+    """The shapes whose prefix stands before or in a long run of letters. Without a pattern: every clean text
+    comes through here."""
+    data = text.encode("utf-8", "surrogatepass")
+    runs = data.translate(_RUNS)
+    near: list[bytes] = []
+    start = runs.find(_LONG)
+    while start >= 0:
+        end = runs.find(b" ", start)
+        near.append(data[max(0, start - NEAR) : end if end >= 0 else None])
+        start = runs.find(_LONG, end) if end >= 0 else -1
+    if not near:
+        return []
+    joined = b" ".join(near).decode("latin-1")  # looking into a text is faster than into bytes
+    return list({id(shape): shape for prefix, shape in _PREFIXES if prefix in joined}.values())
+
+
+def _without_shape(text: str, shape: Shape) -> str:
+    label, _, pattern = shape
 
     def cut(match: re.Match[str]) -> str:
         start, end = match.span(1 if match.re.groups else 0)
         return f"{text[match.start() : start]}[redacted: {label}]{text[end : match.end()]}"
 
-    return _pattern(pattern).sub(cut, text)
+    return compiled(pattern).sub(cut, text)
 
 
 def _without_named(text: str) -> str:
     parts: list[str] = []
     at = 0
     for start, end in named_spans(text):
-        if start >= at:
-            parts += [text[at:start], MARK]
-            at = end
+        parts += [text[at:start], MARK]
+        at = end
     return "".join([*parts, text[at:]]) if parts else text
-
-
-def _without_keys(text: str) -> str:
-    parts: list[str] = []
-    at = 0
-    ends = [match.end() for match in _pattern(_END_KEY).finditer(text)]
-    ends.reverse()
-    for match in _pattern(_BEGIN_KEY).finditer(text):
-        if match.start() < at:
-            continue
-        while ends and ends[-1] < match.end():
-            ends.pop()
-        body = _pattern(_KEY_BODY).match(text, match.end())
-        end = ends[-1] if ends else body.end() if body else match.end()
-        if end - match.end() >= 16:
-            parts += [text[at : match.start()], _KEY_MARK]
-            at = end
-    return "".join([*parts, text[at:]]) if parts else text
-
-
-def _opens_key(text: str) -> bool:
-    """A key starts on this line and does not end on it."""
-    start = max((match.end() for match in _pattern(_BEGIN_KEY).finditer(text)), default=None)
-    return start is not None and _pattern(_END_KEY).search(text, start) is None
-
-
-def _forms(secret: str) -> set[str]:
-    """The value, its lines, and how JSON, URLs and base64 write them."""
-    from base64 import b64encode, urlsafe_b64encode
-    from json import dumps
-    from urllib.parse import quote, quote_plus
-
-    forms: set[str] = set()
-    lines = [line.strip() for line in secret.splitlines()]
-    for value in {secret.strip(), *(line for line in lines if len(line) >= 16)}:
-        if len(value) < MIN_SECRET:
-            continue
-        forms |= {value, dumps(value)[1:-1], dumps(value, ensure_ascii=False)[1:-1]}
-        forms |= {dumps(dumps(value)[1:-1])[1:-1], quote(value, "", errors="replace"), quote_plus(value, errors="replace")}
-        raw = value.encode("utf-8", "surrogateescape")
-        for shift in range(3):  # it may stand anywhere in what was encoded: `user:secret`
-            for encode in (b64encode, urlsafe_b64encode):
-                core = encode(b"\0" * shift + raw).decode().rstrip("=")
-                start = -(-shift * 8 // 6)
-                kept = core[start : (shift + len(raw)) * 8 // 6]
-                forms |= {kept} if len(kept) >= MIN_CORE else set()
-    return forms
 
 
 def looks_secret(name: str, value: str) -> bool:
-    """Whether a variable of the environment holds a secret."""
+    """Whether a variable of the environment holds a secret: by its name, or by what is in it."""
     if len(value) < MIN_SECRET:
         return False
-    if is_named_secret(name) and plausible(name.upper(), value, quoted=False):
-        return True
-    return Redactor().text(value) != value
+    return is_secret_variable(name, value) or Redactor().text(value) != value
 
 
 def secrets_of(environment: Mapping[str, str]) -> list[str]:
-    """The values of an environment that must not be written down, and the passwords inside its URLs."""
-    found: list[str] = []
+    """The values that must not be written down, the longest first. Of a URL it is the password alone: its
+    host would be missed in every message."""
+    found: set[str] = set()
     for name, value in environment.items():
         if looks_secret(name, value):
-            inner = _pattern(_URL_PASSWORD).findall(value)
-            found += inner or [value]
-    return sorted({secret for secret in found if len(secret) >= MIN_SECRET}, key=len, reverse=True)
+            found.update(compiled(_URL_PASSWORD).findall(value) or [value])
+    return sorted((secret for secret in found if len(secret) >= MIN_SECRET), key=len, reverse=True)

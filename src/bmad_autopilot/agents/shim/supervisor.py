@@ -257,7 +257,8 @@ class _Supervisor:
     def _end(self, before: dict[str, list[str]]) -> None:
         ended, seconds = time.time(), time.monotonic() - self.started
         self._drain()
-        left_over = children.kill_descendants(self.pid) if self.pid else 0
+        may_go_on = self.order["outlived"] and not self.by
+        left_over = children.kill_descendants(self.pid) if self.pid and not may_go_on else 0
         self._drain()
         code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
         self.by = self.by or endings.EXIT

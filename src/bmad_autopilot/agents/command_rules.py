@@ -1,0 +1,35 @@
+"""Commands an agent may or may not run, for clients that take them one by one."""
+
+from collections.abc import Iterable
+
+from ..core.errors import UsageError
+
+
+def plain(client: str, commands: Iterable[str]) -> list[str]:
+    """Command prefixes that can stand inside a client's rule, such as `shell(git commit:*)`."""
+    return list(dict.fromkeys(_plain(client, command) for command in commands))
+
+
+def own_rules(client: str, rules: Iterable[str]) -> list[str]:
+    """The user's rules in the client's own words, each a word of argv."""
+    found = [rule.strip() for rule in rules]
+    for rule in found:
+        if not rule or not rule.isprintable():
+            raise UsageError(f"this is no rule of {client}'s", found=rule, expected="one line of text")
+    return found
+
+
+def covers(wider: str, command: str) -> bool:
+    """Does the prefix `git` cover `git push`?"""
+    return f"{command} ".startswith(f"{wider} ")
+
+
+def _plain(client: str, command: str) -> str:
+    if not command.strip() or any(sign in "()*?," or not sign.isprintable() for sign in command):
+        raise UsageError(
+            f"{client} cannot be given this command as a permission",
+            found=command,
+            expected="a command without brackets, wildcards, commas and line breaks",
+            hint="write it as a rule in the client's own words",
+        )
+    return " ".join(command.split())

@@ -1,0 +1,90 @@
+"""One agent call as its folder tells it, for those who look on. Nothing is written and nothing taken in: that is
+for whoever asked for the call."""
+
+import json
+import os
+import time
+from typing import NamedTuple
+
+from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
+from ..agents.outcomes import Outcome
+from ..agents.protocol import Agent
+from ..agents.registry import find_agent
+from ..agents.shim import records
+from ..agents.verdicts import judge, read_verdict
+from ..core.errors import FileError, UsageError
+from ..files import read_bytes
+from ..project.config import Config
+from ..project.custom import CustomAgent
+from ..runs.layout import Place
+from ..views.calls import CallView, EndView
+
+MAX_WHY = 4096
+
+
+class Call(NamedTuple):
+    place: Place
+    spec: Spec
+    agent: Agent
+
+    @property
+    def events(self) -> str:
+        return f"{self.place.folder}/{records.EVENTS}"
+
+    @property
+    def state(self) -> State:
+        return state_of(self.place.folder)
+
+
+def read_call(place: Place, config: Config) -> Call:
+    if not os.path.exists(f"{place.folder}/{records.SPEC}"):
+        raise UsageError(f"{place.name} was never started", hint="bmad agent list")
+    spec = read_spec(place.folder)
+    return Call(place, spec, _agent(spec.agent, config))
+
+
+def _agent(name: str, config: Config) -> Agent:
+    """An agent of the project's own may have gone from its settings since: its calls can still be read."""
+    try:
+        return find_agent(name, config.agents)
+    except UsageError:
+        from ..agents.command import Command
+
+        return Command(name, CustomAgent(()))
+
+
+def view(call: Call) -> CallView:
+    spec, state = call.spec, call.state
+    return CallView(call.place.name, spec.story, spec.step, spec.agent, spec.model, state, seconds_so_far(call))
+
+
+def seconds_so_far(call: Call) -> float:
+    """How long it ran, or has run."""
+    result = _result(call)
+    if result is not None:
+        return result.seconds
+    started = records.read_started(call.place.folder)
+    return max(0.0, time.time() - (started[1] if started else call.spec.created_at))
+
+
+def ending(call: Call) -> EndView | None:
+    """How it ended; None while it runs, and where nobody knows."""
+    result = _result(call)
+    if result is None:
+        return None
+    verdict = read_verdict(call.place.folder) or judge(call.place.folder, call.agent)[2]
+    return EndView(verdict, result, _why(call) if verdict.outcome is Outcome.CANCELLED else "")
+
+
+def _result(call: Call) -> Result | None:
+    return read_result(call.place.folder)
+
+
+def _why(call: Call) -> str:
+    """What whoever cancelled it gave as the reason."""
+    try:
+        data = json.loads(read_bytes(f"{call.place.folder}/{records.CANCEL}", limit=MAX_WHY * 4))
+    except (FileError, ValueError, RecursionError):
+        return ""
+    why = data.get("why") if isinstance(data, dict) else None
+    return why[:MAX_WHY] if isinstance(why, str) else ""

@@ -1,0 +1,45 @@
+"""All that a prompt is made of."""
+
+from typing import NamedTuple
+
+
+class Files(NamedTuple):
+    """Where an agent finds things: absolute, or relative to its worktree."""
+
+    implementation: str
+    board: str
+    story: str | None = None  # None: this step writes it
+    baseline: str | None = None  # the commit the story began at
+
+
+class Answered(NamedTuple):
+    """A question of an earlier attempt, and what a human said."""
+
+    question: str
+    answer: str
+    context: str = ""
+
+
+class Halfway(NamedTuple):
+    """Where an earlier attempt stopped to ask, as its agent-state file says."""
+
+    blocked_at: str = ""
+    last_completed: str = ""
+    artifacts: tuple[str, ...] = ()
+    answers: tuple[Answered, ...] = ()
+
+
+class StepContext(NamedTuple):
+    step: str  # create-story, validate, dev, revision, code-review, build-auto, retrospective, or a user's own
+    story: str  # the story's key; for a retrospective the epic's
+    files: Files
+    invocation: str | None = None  # how this agent is told to start the skill; None: the step has none
+    skill: str | None = None  # `dev-story`: whose standing answers are given
+    version: str = ""  # of BMAD
+    language: str = ""  # the project's communication_language
+    spec: str | None = None  # build-auto: an existing spec to go on with
+    spec_folder: str | None = None  # build-auto: the folder of the stories.yaml that the story comes from
+    review: str = ""  # the last review's summary, where it asked for changes
+    failure: str = ""  # what went wrong in the last attempt, or what a check printed
+    halfway: Halfway | None = None
+    extra: tuple[str, ...] = ()  # the user's own standing answers

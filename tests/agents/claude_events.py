@@ -1,0 +1,90 @@
+"""Claude Code's events, as 2.1.325 prints them, cut down to what is read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from bmad_autopilot.agents.claude import CLAUDE
+from bmad_autopilot.agents.events import JSON, Event
+from bmad_autopilot.agents.outcomes import Spend, Verdict
+from bmad_autopilot.agents.protocol import Ending
+
+SESSION = "3ebfecc5-da29-42bc-9fbe-33f915f26581"
+RESETS_AT = 1_794_795_776
+
+EXIT_0 = Ending("exit", 0)
+EXIT_1 = Ending("exit", 1)
+
+Json = dict[str, Any]
+
+
+def heard(*data: Json) -> list[Event]:
+    return [Event(float(at), JSON, one) for at, one in enumerate(data)]
+
+
+def judge(events: Iterable[Event], ending: Ending = EXIT_0, before: Spend | None = None) -> Verdict:
+    return CLAUDE.judge(events, ending, before or Spend())
+
+
+def init(**more: Any) -> Json:
+    return {
+        "type": "system",
+        "subtype": "init",
+        "session_id": SESSION,
+        "model": "claude-opus-5-5",
+        "claude_code_version": "2.1.325",
+        "apiKeySource": "none",
+        "skills": ["bmad-dev-story"],
+        "slash_commands": ["bmad-dev-story", "clear"],
+        **more,
+    }
+
+
+def says(text: str, error: str | None = None, parent: str | None = None) -> Json:
+    return message({"type": "text", "text": text}, error=error, parent=parent)
+
+
+def uses(tool: str, **given: Any) -> Json:
+    return message({"type": "tool_use", "id": "toolu_1", "name": tool, "input": given})
+
+
+def message(*content: Json, error: str | None = None, parent: str | None = None) -> Json:
+    body = {"role": "assistant", "content": list(content)}
+    named = {} if error is None else {"error": error}
+    return {"type": "assistant", "message": body, "parent_tool_use_id": parent, "session_id": SESSION, **named}
+
+
+def answers(content: Any, is_error: bool = False, **more: Any) -> Json:
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": content, "is_error": is_error}
+    return {"type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": None, **more}
+
+
+def limit(status: str = "rejected", kind: Any = "five_hour", resets_at: Any = RESETS_AT, **more: Any) -> Json:
+    info = {"status": status, "rateLimitType": kind, "resetsAt": resets_at, **more}
+    return {"type": "rate_limit_event", "rate_limit_info": {k: v for k, v in info.items() if v is not None}}
+
+
+def result(text: str = "Done.", **more: Any) -> Json:
+    return {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "terminal_reason": "completed",
+        "api_error_status": None,
+        "num_turns": 3,
+        "result": text,
+        "session_id": SESSION,
+        "total_cost_usd": 0.018,
+        "duration_ms": 8640,
+        "permission_denials": [],
+        **more,
+    }
+
+
+def refused(status: int | None, text: str = "API Error", **more: Any) -> Json:
+    """A call the API did not answer ends with a "success" that is an error."""
+    return result(text, is_error=True, terminal_reason="api_error", api_error_status=status, **more)
+
+
+def usage(dollars: float, into: int = 1000, out: int = 100, model: str = "claude-opus-5-5") -> Json:
+    tokens = {"inputTokens": into, "outputTokens": out, "cacheReadInputTokens": 7, "cacheCreationInputTokens": 3}
+    return {model: {**tokens, "costUSD": dollars}}

@@ -1,0 +1,42 @@
+"""Commands as permissions: a prefix is a whole word, and nothing slips out of its brackets."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.agents.command_rules import covers, own_rules, plain
+from bmad_autopilot.core.errors import UsageError
+
+
+def test_a_prefix_covers_whole_words() -> None:
+    assert covers("git", "git push")
+    assert covers("git push", "git push")
+    assert not covers("git", "gitk")
+    assert not covers("git push", "git")
+
+
+def test_commands_are_named_once_and_evenly_spaced() -> None:
+    assert plain("Gemini", ("npm  test ", "npm test", "make")) == ["npm test", "make"]
+
+
+@pytest.mark.parametrize("command", ["", " ", "a(b", "a)b", "a*", "a?", "a,b", "a\nb", "a\x1bb"])
+def test_a_command_that_could_slip_out_is_refused(command: str) -> None:
+    with pytest.raises(UsageError, match="Gemini"):
+        plain("Gemini", (command,))
+
+
+@pytest.mark.parametrize("rule", ["", "  ", "a\nb", "a\x00b"])
+def test_a_rule_is_one_line(rule: str) -> None:
+    with pytest.raises(UsageError, match="Codex"):
+        own_rules("Codex", (rule,))
+
+
+@given(st.text(max_size=20))
+def test_what_passes_is_printable_and_without_brackets(command: str) -> None:
+    try:
+        (found,) = plain("x", (command,))
+    except UsageError:
+        return
+    assert found.isprintable()
+    assert found == found.strip() != ""
+    assert not set(found) & set("()*?,")

@@ -1,0 +1,33 @@
+"""A small orchestrator to be killed: it takes story after story through one agent call each, deciding from facts.
+
+`python -m tests.engine.orchestrator PROJECT`"""
+
+import sys
+
+from bmad_autopilot.agents.attempts import read_spec
+from bmad_autopilot.agents.outcomes import Outcome
+from bmad_autopilot.agents.verdicts import read_verdict
+from bmad_autopilot.board.loading import load_sprint_status
+from bmad_autopilot.core.actions import Action
+from bmad_autopilot.engine.dispatch import dispatch_to_instance
+from bmad_autopilot.runs.layout import find_attempts, runs_folder
+
+
+def is_done(project: str, story: str) -> bool:
+    for place in find_attempts(runs_folder(project)):
+        verdict = read_verdict(place.folder)
+        completed = verdict is not None and verdict.outcome is Outcome.COMPLETED
+        if completed and read_spec(place.folder).story == story:
+            return True
+    return False
+
+
+def main(project: str) -> None:
+    for story in load_sprint_status(project).stories:
+        while not is_done(project, story):
+            action = Action("dev-story", story, "", {"story_id": story})
+            dispatch_to_instance(action, f"bmad-{story}", project=project)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

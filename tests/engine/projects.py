@@ -1,0 +1,30 @@
+"""A BMAD project whose agent is a few lines of Python."""
+
+import json
+import sys
+from pathlib import Path
+
+from tests.support import SampleProject, make_project
+
+PREAMBLE = "import os, sys, time, json, subprocess\n"
+
+
+def project_with_agent(
+    root: Path, code: str, *, board: str | None = None, settings: str = "", completion: str = "exit"
+) -> SampleProject:
+    """`code` runs in the project's folder; sys.argv[1] is the prompt, sys.argv[2] the story, [3] the instance."""
+    sample = make_project(root, **({"board": board, "stories": {}} if board else {}))
+    script = sample.write("scripts/agent.py", PREAMBLE + code)
+    command = [sys.executable, str(script), "{prompt}", "{story}", "{name}", "{branch}"]
+    sample.write(
+        "bmad-autopilot.toml",
+        f'agent = "stub"\n{settings}\n[agents.stub]\ncommand = {json.dumps(command)}\n'
+        f'completion = "{completion}"\n',
+    )
+    sample.commit("Use an agent of our own")
+    return sample
+
+
+def board_of(count: int, status: str = "ready-for-dev") -> str:
+    rows = "".join(f"  1-{number}-story: {status}\n" for number in range(1, count + 1))
+    return f"development_status:\n  epic-1: in-progress\n{rows}"

@@ -1,0 +1,252 @@
+"""One action to an agent and back, as a program that uses the package would do it."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot import (
+    WORKFLOW_MAPPING,
+    Action,
+    dispatch_code_review,
+    dispatch_to_instance,
+    get_next_action,
+    load_sprint_status,
+    load_story_status,
+)
+from bmad_autopilot.agents.attempts import read_spec
+from bmad_autopilot.agents.limits import limits_file, limits_folder, record_refusal
+from bmad_autopilot.agents.outcomes import Limit
+from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.runs.layout import find_attempts, runs_folder
+from tests.agents.stubs import until
+from tests.engine.projects import project_with_agent
+from tests.support import SampleProject, story_text
+
+DEV = Action("dev-story", "1-3-sign-out", WORKFLOW_MAPPING["dev-story"], {"story_id": "1-3-sign-out"})
+
+SET_STATUS = """
+def set_status(word):
+    path = '_bmad-output/implementation-artifacts/sprint-status.yaml'
+    lines = open(path).read().splitlines()
+    done = [f'  {sys.argv[2]}: {word}' if line.strip().startswith(sys.argv[2] + ':') else line for line in lines]
+    open(path + '.new', 'w').write('\\n'.join(done) + '\\n')
+    os.rename(path + '.new', path)
+"""
+
+
+def specs(sample: SampleProject) -> list[str]:
+    return [read_spec(place.folder).name for place in find_attempts(runs_folder(str(sample.root)))]
+
+
+def test_a_dev_agent_is_told_its_skill_and_the_story_is_in_progress_first(tmp_path: Path) -> None:
+    code = SET_STATUS + (
+        "board = open('_bmad-output/implementation-artifacts/sprint-status.yaml').read()\n"
+        "open('seen.json', 'w').write(json.dumps([sys.argv[1:], '1-3-sign-out: in-progress' in board]))\n"
+        "set_status('review')"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.exit_code) == ("success", 0)
+    (prompt, story, name, branch), was_in_progress = json.loads((sample.root / "seen.json").read_text())
+    assert prompt.startswith("/bmad-dev-story 1-3-sign-out\n")
+    assert (story, name, branch) == ("1-3-sign-out", "bmad-1-3", "main")
+    assert was_in_progress
+    assert load_story_status("1-3", str(sample.root)) == "review"
+
+
+def test_records_of_runs_are_no_part_of_the_tree(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "")
+    dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    changed = sample.git("status", "--porcelain", "--untracked-files=all").splitlines()
+    assert changed == [" M _bmad-output/implementation-artifacts/sprint-status.yaml"]
+
+
+def test_an_exit_code_is_a_failure_and_is_reported(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "print('no good', file=sys.stderr); sys.exit(9)")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.exit_code, result.outcome) == ("failed", 9, "crashed")
+    assert "no good" in result.message
+
+
+def test_an_agent_over_its_time_is_ended(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "open('pid', 'w').write(str(os.getpid())); time.sleep(600)")
+    result = dispatch_to_instance(DEV, "bmad-1-3", timeout_minutes=1 / 60, project=str(sample.root))
+    assert (result.status, result.outcome) == ("timeout", "timed-out")
+    assert not os.path.exists(f"/proc/{(sample.root / 'pid').read_text()}")
+
+
+def test_a_story_declared_blocked_needs_somebody(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", SET_STATUS + "set_status('blocked  # no certificate')")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.story_id) == ("intervention_needed", "1-3-sign-out")
+
+
+def test_an_agent_that_blocks_and_lingers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bmad_autopilot.engine.dispatch.BLOCKED_GRACE", 0.2)
+    sample = project_with_agent(tmp_path / "project", SET_STATUS + "set_status('blocked')\ntime.sleep(600)")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.message) == ("intervention_needed", "blocked")
+
+
+def test_a_question_in_the_agent_state_file_needs_somebody(tmp_path: Path) -> None:
+    code = (
+        "state = {'storyKey': sys.argv[2], 'phase': 'dev', 'blockReason': 'critical_decision', 'questions':"
+        " [{'id': 'q1', 'question': 'Which port?', 'context': '', 'answer': None}]}\n"
+        "path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.agent-state.json'\n"
+        "open(path, 'w').write(json.dumps(state))"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.outcome, result.message) == ("intervention_needed", "question", "Which port?")
+
+
+def test_a_call_nobody_waited_for_is_adopted(tmp_path: Path) -> None:
+    code = "open('ran', 'a').write('x')\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    sample = project_with_agent(tmp_path / "project", code)
+    first = dispatch_to_instance(DEV, "bmad-1-3", wait_for_completion=False, project=str(sample.root))
+    assert first.status == "running"
+    until((sample.root / "ran").exists, "it runs")
+    (sample.root / "go").touch()
+    assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
+    assert (sample.root / "ran").read_text() == "x"
+    assert specs(sample) == ["bmad-1-3"]
+    dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (sample.root / "ran").read_text() == "xx", "a call that was taken in is not taken in again"
+
+
+def test_a_review_is_always_by_a_new_instance(tmp_path: Path) -> None:
+    code = (
+        "path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.review.json'\n"
+        "assert not os.path.exists(path)\n"
+        "open(path, 'w').write(json.dumps({'reviewResult': 'approved', 'summary': sys.argv[1]}))"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    for _ in range(2):
+        assert dispatch_code_review("1-2", project=str(sample.root)).status == "success"
+    names = specs(sample)
+    assert len(set(names)) == 2
+    assert all(name.startswith("review-1-2-") for name in names)
+    verdict = json.loads((sample.implementation / "1-2-sign-in.review.json").read_text())
+    assert verdict["summary"].startswith("/bmad-code-review 1-2-sign-in")
+
+
+def test_a_new_workflow_needs_an_entry_and_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WORKFLOW_MAPPING, "retrospective", "bmad:bmm:workflows:retrospective")
+    sample = project_with_agent(tmp_path / "project", "open('prompt', 'w').write(sys.argv[1])")
+    action = Action("retrospective", "1-3", WORKFLOW_MAPPING["retrospective"])
+    assert dispatch_to_instance(action, "retro", project=str(sample.root)).status == "success"
+    assert (sample.root / "prompt").read_text().startswith("/bmad-retrospective ")
+    with pytest.raises(UsageError, match="no workflow"):
+        dispatch_to_instance(Action("nonsense", "1-3", ""), "x", project=str(sample.root))
+
+
+def test_a_skill_that_is_not_installed_stops_before_the_start(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "open('ran', 'w')")
+    (sample.root / ".claude/skills/bmad-dev-story/SKILL.md").unlink()
+    with pytest.raises(UsageError, match="dev-story is not installed"):
+        dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert not (sample.root / "ran").exists()
+    assert load_story_status("1-3", str(sample.root)) == "ready-for-dev", "the board was left alone"
+
+
+def test_while_the_account_is_parked_nothing_is_started(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "open('ran', 'w')")
+    path = limits_file(limits_folder(os.environ), "stub", os.environ)
+    record_refusal(path, "stub", Limit("five_hour", time.time() + 3600), time.time(), lambda: 0.5)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.outcome) == ("intervention_needed", "limit")
+    assert "five_hour" in result.message
+    assert not (sample.root / "ran").exists()
+
+
+CLAUDE_INSTANCE = """\
+#!{python}
+import json, os, subprocess, sys, time
+assert sys.argv[1] == "create", sys.argv
+options = dict(zip(sys.argv[3::2], sys.argv[4::2]))
+json.dump({{"instance": sys.argv[2]}}, open(".claude-metadata.json", "w"))  # drops the purpose
+work = r'''
+import subprocess, sys, time
+{work}
+'''
+subprocess.Popen([sys.executable, "-c", work, options["--prompt"], options["--branch"]], start_new_session=True,
+                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                 env={{**os.environ, "BMAD_ATTEMPT": ""}})
+"""
+
+STEP_BY_SKILL = """
+prompt = sys.argv[1].split()[0]
+board = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+text = open(board).read()
+time.sleep(0.3)
+if "create-story" in prompt:
+    open("_bmad-output/implementation-artifacts/2-1-search.md", "w").write(STORY)
+    text = text.replace("2-1-search: backlog", "2-1-search: ready-for-dev")
+elif "dev-story" in prompt:
+    open("search.py", "w").write("found = True")
+    subprocess.run(["git", "add", "search.py"]); subprocess.run(["git", "commit", "-qm", "Search"])
+    text = text.replace("2-1-search: in-progress", "2-1-search: review")
+else:
+    text = text.replace("2-1-search: review", "2-1-search: done")
+open(board, "w").write(text)
+"""
+
+
+def with_instances(root: Path, work: str) -> SampleProject:
+    """A project that works through 003's `claude-instance`, which returns before the work is done."""
+    board = "development_status:\n  epic-2: in-progress\n  2-1-search: backlog\n"
+    sample = project_with_agent(root, "", board=board)
+    script = sample.write("scripts/claude-instance", CLAUDE_INSTANCE.format(python=sys.executable, work=work))
+    script.chmod(0o755)
+    sample.write(".claude-metadata.json", json.dumps({"purpose": "the search epic", "owner": "me"}))
+    sample.write(
+        "bmad-autopilot.toml",
+        'agent = "instances"\n[agents.instances]\n'
+        'command = ["./scripts/claude-instance", "create", "{name}",'
+        ' "--prompt", "{prompt}", "--branch", "{branch}"]\n'
+        'completion = "evidence"\n',
+    )
+    sample.commit("Use instances")
+    return sample
+
+
+def test_claude_instances_complete_a_story_by_evidence(tmp_path: Path) -> None:
+    story = repr(story_text("2-1-search", "ready-for-dev"))
+    sample = with_instances(tmp_path / "project", f"STORY = {story}\n{STEP_BY_SKILL}".replace("'''", '"""'))
+    root, done = str(sample.root), []
+    while (action := get_next_action(load_sprint_status(root))) is not None:
+        result = (
+            dispatch_code_review(action.story_id, project=root)
+            if action.type == "code-review"
+            else dispatch_to_instance(action, f"bmad-{action.story_id}", project=root)
+        )
+        assert result.status == "success", result
+        done.append(action.type)
+    assert done == ["create-story", "dev-story", "code-review"]
+    assert sample.git("log", "-1", "--format=%s").strip() == "Search"
+    assert json.loads((sample.root / ".claude-metadata.json").read_text())["purpose"] == "the search epic"
+
+
+def test_an_instance_that_never_shows_anything_times_out(tmp_path: Path) -> None:
+    sample = with_instances(tmp_path / "project", "pass")
+    action = get_next_action(load_sprint_status(str(sample.root)))
+    assert action is not None
+    result = dispatch_to_instance(action, "bmad-2-1", timeout_minutes=1 / 60, project=str(sample.root))
+    assert (result.status, result.outcome) == ("timeout", "timed-out")
+
+
+def test_an_instance_that_blocks_is_noticed_while_it_is_waited_for(tmp_path: Path) -> None:
+    work = (
+        "board = '_bmad-output/implementation-artifacts/sprint-status.yaml'\ntime.sleep(0.5)\n"
+        "text = open(board).read().replace('2-1-search: backlog', '2-1-search: blocked')\n"
+        "open(board, 'w').write(text)"
+    )
+    sample = with_instances(tmp_path / "project", work)
+    action = get_next_action(load_sprint_status(str(sample.root)))
+    assert action is not None
+    result = dispatch_to_instance(action, "bmad-2-1", project=str(sample.root))
+    assert (result.status, result.message) == ("intervention_needed", "blocked")

@@ -1,0 +1,88 @@
+"""`kill -9` of the orchestrator, at any moment."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.agents.attempts import State, read_result, state_of
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.runs.layout import Place, find_attempts, runs_folder
+from tests.agents.stubs import until
+from tests.engine.killing import check, kill_often, make, start, survivors
+from tests.support import SampleProject
+
+
+def test_an_orchestrator_killed_again_and_again_repeats_nothing(tmp_path: Path) -> None:
+    project = make(tmp_path / "project", 3, 0.3)
+    kill_often(project, 6, seed=7, most=1.2)
+    check(project, 3)
+
+
+@pytest.mark.real
+def test_sixty_kills(tmp_path: Path) -> None:
+    killed = 0
+    for batch in range(20):
+        project = make(tmp_path / f"project-{batch}", 4, 0.25)
+        killed += kill_often(project, 8, seed=batch, most=1.0)
+        check(project, 4)
+        if killed >= 60:
+            break
+    assert killed >= 60
+
+
+@pytest.mark.soak
+def test_three_hundred_kills(tmp_path: Path) -> None:
+    killed = 0
+    for batch in range(100):
+        project = make(tmp_path / f"project-{batch}", 5, 0.3)
+        killed += kill_often(project, 10, seed=1000 + batch, most=1.2)
+        check(project, 5)
+        if killed >= 300:
+            break
+    assert killed >= 300
+
+
+def test_killed_with_its_shim_a_call_is_lost_and_made_once_more(tmp_path: Path) -> None:
+    project = make(tmp_path / "project", 1, 600.0)
+    first = start(project)
+    place = running(project)
+    until(lambda: (project.root / ".git" / "ran").exists(), "the agent runs")
+    started = records.read_started(place.folder)
+    assert started is not None
+    for pid in (first.pid, started[0]):
+        os.kill(pid, signal.SIGKILL)
+    first.wait()
+    until(lambda: state_of(place.folder) is State.LOST, "lost")
+    (project.root / ".git" / "pace").write_text("0.1")
+    assert start(project).wait(60) == 0
+    places = find_attempts(runs_folder(str(project.root)))
+    ends = [result.by for one in places if (result := read_result(one.folder))]
+    assert sorted(ends) == ["exit", "lost"]
+    assert (project.root / ".git" / "ran").read_text().split() == ["1-1-story"] * 2
+    assert survivors(project) == []
+
+
+def test_a_stopped_orchestrator_and_a_second_one_make_one_call(tmp_path: Path) -> None:
+    project = make(tmp_path / "project", 1, 1.0)
+    first = start(project)
+    running(project)
+    first.send_signal(signal.SIGSTOP)
+    second = start(project)
+    try:
+        assert second.wait(60) == 0
+    finally:
+        first.send_signal(signal.SIGCONT)
+    assert first.wait(60) == 0
+    check(project, 1)
+
+
+def running(project: SampleProject) -> Place:
+    runs = runs_folder(str(project.root))
+
+    def started() -> list[Place]:
+        return [place for place in find_attempts(runs) if os.path.exists(f"{place.folder}/{records.STARTED}")]
+
+    until(started, "a call has been started")
+    return started()[0]

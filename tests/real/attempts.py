@@ -1,0 +1,106 @@
+"""One real agent call from its request to its verdict, supervised by the shim as in a run."""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bmad_autopilot.agents import verdicts
+from bmad_autopilot.agents.attempts import Result, Spec
+from bmad_autopilot.agents.events import JSON, Event
+from bmad_autopilot.agents.outcomes import Spend, Verdict
+from bmad_autopilot.agents.protocol import Agent, Request
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.agents.starting import Limits, collect, start
+from bmad_autopilot.agents.watching import wait_for_any
+
+PATIENCE = 60.0
+LIMITS = Limits(time=PATIENCE, stall=0)
+
+
+class Attempt(NamedTuple):
+    verdict: Verdict
+    result: Result
+    events: list[Event]
+
+    def all(self, kind: str, subtype: str | None = None) -> list[dict[str, Any]]:
+        """The client's events of a type."""
+        said = (event.data for event in self.events if event.kind == JSON)
+        return [one for one in said if one.get("type") == kind and subtype in (None, one.get("subtype"))]
+
+
+def attempt(
+    agent: Agent,
+    request: Request,
+    program: Path,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    before: Spend | None = None,
+    options: tuple[str, ...] = (),
+    limits: Limits = LIMITS,
+    meanwhile: Callable[[str], None] | None = None,
+) -> Attempt:
+    """`meanwhile` gets the attempt's folder while the agent runs."""
+    call = agent.call(request)
+    assert call.argv[0] == agent.program
+    private = f"{folder}-private"
+    spec = Spec(
+        id=uuid.uuid4().hex,
+        agent=agent.name,
+        step="dev",
+        story="1-1",
+        session=request.session,
+        worktree=request.worktree,
+        argv=(),
+        private=private,
+        created_at=time.time(),
+        resume=request.resume,
+        before=before or Spend(),
+    )
+    start(
+        str(folder),
+        spec,
+        call._replace(argv=(str(program), *call.argv[1:], *options)),
+        environment={**environment, "TMPDIR": private},
+        limits=limits,
+        prompt=request.prompt,
+    )
+    if meanwhile:
+        meanwhile(str(folder))
+    assert wait_for_any([str(folder)], PATIENCE), "the agent did not end"
+    collect()
+    _, result, verdict = verdicts.judge(str(folder), agent)
+    return Attempt(verdict, result, verdicts.all_events(str(folder)))
+
+
+def agent_process(folder: str) -> int:
+    """The agent's process id: the shim's first child."""
+    started = records.read_started(folder)
+    assert started is not None
+    children = Path(f"/proc/{started[0]}/task/{started[0]}/children").read_text().split()
+    return int(children[0])
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def offline_environment(home: Path, **more: str) -> dict[str, str]:
+    """Nothing but a path, a home and a dead proxy."""
+    home.mkdir(parents=True, exist_ok=True)
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "TERM": "dumb",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1",
+        "GIT_CONFIG_GLOBAL": os.environ["GIT_CONFIG_GLOBAL"],
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **more,
+    }

@@ -1,0 +1,138 @@
+"""The answers as data: sound by themselves. That they meet every real HALT is tested on real installs."""
+
+import re
+
+import pytest
+
+from bmad_autopilot.core.block_reasons import BlockReason
+from bmad_autopilot.workflows.answers import Answer
+from bmad_autopilot.workflows.halts import Halt, find_halts
+from bmad_autopilot.workflows.standing_answers import SKILLS, answers_for, stop_of
+from tests.wheels import REPOSITORY
+
+VERSIONS = ("6.0.0-alpha.12", "6.0.4", "6.1.0", "6.2.0", "6.3.0", "6.10.0", "6.11.0", "6.12.0", "7.0.0", "")
+
+
+def ids(skill: str, version: str) -> list[str]:
+    return [answer.id for answer in answers_for(skill, version)]
+
+
+def one(sentence: str, skill: str) -> Halt:
+    (halt,) = find_halts({f".claude/skills/bmad-{skill}/SKILL.md": sentence})
+    return halt
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_short_list_for_every_skill_and_version(skill: str, version: str) -> None:
+    answers = answers_for(skill, version)
+    assert 1 <= len(answers) <= 12
+    assert len(set(ids(skill, version))) == len(answers)
+
+
+def test_no_answers_for_a_skill_we_do_not_drive() -> None:
+    assert answers_for("party-mode", "6.12.0") == ()
+    assert stop_of(one("HALT", "party-mode"), "party-mode", "6.12.0") is None
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "HALT - the moon is in the wrong house",
+        "Ask the user to sign the form.",
+        "Wait for the second key.",
+        "HALT and delete the branch when approved",
+        "Reply with the colour of the sky.",
+        "Confirm the payment with the user.",
+    ],
+)
+def test_a_halt_nobody_has_seen_has_no_answer(skill: str, version: str, sentence: str) -> None:
+    assert stop_of(one(sentence, skill), skill, version) is None
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+def test_the_data_are_sound(skill: str) -> None:
+    data = SKILLS[skill]
+    named = {answer.id for answer in data.answers}
+    for stop in data.stops:
+        re.compile(stop.pattern)
+        assert bool(stop.answer) != bool(stop.why), stop
+        # A pattern says enough to name one thing; a bare `halt` would take in what nobody has seen.
+        assert len(re.sub(r"\W", "", stop.pattern)) >= 10, stop
+    assert named <= {stop.answer for stop in data.stops}, "an answer to no stop"
+
+
+@pytest.mark.parametrize("answer", {answer for data in SKILLS.values() for answer in data.answers})
+def test_an_answer_is_a_sentence_of_ours(answer: Answer) -> None:
+    assert answer.text.endswith(".")
+    assert "\n" not in answer.text
+    assert len(answer.text) <= 320
+    assert not re.search(r"\bhalt\b|\?", answer.text, re.IGNORECASE)
+    assert ("ask" in answer.text.lower()) or answer.reason is None
+
+
+def test_what_is_a_humans() -> None:
+    reasons = {
+        (skill, answer.id): answer.reason
+        for skill in SKILLS
+        for answer in answers_for(skill, "6.12.0")
+        if answer.reason
+    }
+    assert reasons == {
+        ("create-story", "epic"): BlockReason.CRITICAL_DECISION,
+        ("validate", "epic"): BlockReason.CRITICAL_DECISION,
+        ("dev-story", "no-story-file"): BlockReason.NO_RESOURCE,
+        ("dev-story", "dependencies"): BlockReason.CRITICAL_DECISION,
+        ("dev-story", "failures"): BlockReason.HUMAN_REVIEW_REQUIRED,
+        ("dev-story", "configuration"): BlockReason.NO_RESOURCE,
+        ("code-review", "decisions"): BlockReason.CRITICAL_DECISION,
+        ("code-review", "baseline"): BlockReason.NO_RESOURCE,
+        ("code-review", "layers"): BlockReason.NO_RESOURCE,
+        ("build-auto", "branch"): BlockReason.HUMAN_REVIEW_REQUIRED,
+        ("build-auto", "intent"): BlockReason.CRITICAL_DECISION,
+        ("build-auto", "missing"): BlockReason.NO_RESOURCE,
+        ("build-auto", "verification"): BlockReason.HUMAN_REVIEW_REQUIRED,
+        ("retrospective", "no-epic"): BlockReason.NO_RESOURCE,
+    }
+
+
+def test_versions_get_what_their_texts_need() -> None:
+    assert ids("code-review", "6.0.4") == ["target", "findings", "engine"]
+    assert "checkpoint" in ids("code-review", "6.2.0")
+    assert "engine" not in ids("dev-story", "6.1.0")
+    assert "discussion" in ids("retrospective", "6.10.0")
+    assert "headless" in ids("retrospective", "6.11.0")
+    assert "discussion" not in ids("retrospective", "6.11.0")
+    assert ids("code-review", "") == ids("code-review", "6.12.0")
+
+
+def test_an_answer_that_is_not_given_meets_no_halt() -> None:
+    """A stop of 6.12 found in a 6.0 would go unanswered: it must show."""
+    text = "## 7. Next steps\n\n**HALT** — I am waiting for your choice.\n"
+    (halt,) = find_halts({".claude/skills/bmad-code-review/steps/step-04-present.md": text})
+    stop = stop_of(halt, "code-review", "6.12.0")
+    assert stop is not None
+    assert stop.answer == "end"
+    assert stop_of(halt, "code-review", "6.0.4") is None
+
+
+def test_the_same_words_get_the_answer_of_their_section() -> None:
+    """code-review says the same sentence at three menus."""
+    path = ".claude/skills/bmad-code-review/steps/step-04-present.md"
+    answers = []
+    for section in ("4. Resolve decision-needed findings", "5. Handle `patch` findings"):
+        text = f"### {section}\n\n**HALT** — I am waiting for your numbered choice.\n"
+        (halt,) = find_halts({path: text})
+        stop = stop_of(halt, "code-review", "6.12.0")
+        answers.append(stop and stop.answer)
+    assert answers == ["decisions", "findings"]
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+def test_the_page_for_users_has_every_answer(skill: str) -> None:
+    page = (REPOSITORY / "docs" / "standing-answers.md").read_text()
+    for answer in SKILLS[skill].answers:
+        asks = f"`{answer.reason}`" if answer.reason else ""
+        assert f"| {answer.text} | {asks} |" in page, answer.id
