@@ -4,6 +4,7 @@
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import statistics
@@ -46,9 +47,11 @@ def main() -> int:
     growth = interleaved(_growth_cases(installed, projects), max(3, options.rounds // 4))
     check = interleaved([_case("bmad board check, 10,000", installed, projects[10_000], "board", "check")], 3)
     changes = _change_times(installed, projects[10_000], options.rounds)
+    calls = _call_figures(installed, options.rounds)
     _print_timings({**timings, **check}, timings[YARDSTICK])
+    _print_calls(calls)
     _print_growth(growth)
-    bars = _bars({**timings, **check}, growth, changes)
+    bars = [*_bars({**timings, **check}, growth, changes), *_call_bars(calls)]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
 
@@ -117,6 +120,36 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
     finally:
         board.write_bytes(before)
     return [float(line) for line in done.stdout.split()]
+
+
+def _call_figures(installed: Installed, rounds: int) -> dict[str, list[float]]:
+    folder = FOLDER / "calls"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    script = Path(__file__).with_name("calls.py")
+    command = [str(installed.python), str(script), str(folder), str(rounds)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment())
+    figures: dict[str, list[float]] = {
+        name: value if isinstance(value, list) else [value] for name, value in json.loads(done.stdout).items()
+    }
+    return figures
+
+
+def _call_bars(calls: dict[str, list[float]]) -> list[Bar]:
+    middle = {name: statistics.median(values) for name, values in calls.items()}
+    return [
+        Bar("an agent call, beyond the agent", middle["whole"] - middle["bare"], 50.0, "ms"),
+        Bar("taken in after its end", middle["taken"], 50.0, "ms"),
+        Bar("taken in when adopted", middle["adopted"], 50.0, "ms"),
+        Bar("memory of a waiting shim", middle["memory"], 20.0, "MB"),
+        Bar("load of a waiting shim", middle["cpu"], 0.2, "%"),
+    ]
+
+
+def _print_calls(calls: dict[str, list[float]]) -> None:
+    print(f"\n{'one agent call':<30}{'median':>10}{'least':>10}")
+    for name, title in (("bare", "the stub by itself"), ("whole", "the stub as an attempt")):
+        print(f"{title:<30}{statistics.median(calls[name]):>7.1f} ms{min(calls[name]):>7.1f} ms")
 
 
 def _bars(timings: dict[str, Timing], growth: dict[str, Timing], changes: list[float]) -> list[Bar]:

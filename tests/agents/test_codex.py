@@ -204,6 +204,12 @@ def test_without_a_record_every_failure_is_a_crash(info: Any) -> None:
     assert (verdict.outcome, verdict.limit) == (Outcome.CRASHED, None)
 
 
+def test_a_record_that_is_only_printed_is_none() -> None:
+    printed = heard(*(event.data for event in recorded("usage_limit_exceeded")))
+    verdict = judge([*heard(STARTED, TURN), *printed, *heard(failed())], EXIT_1)
+    assert (verdict.outcome, verdict.limit) == (Outcome.CRASHED, None)
+
+
 def test_a_record_does_not_overrule_a_completed_turn() -> None:
     events = [*heard(STARTED, TURN, completed()), *recorded("usage_limit_exceeded")]
     assert judge(events).outcome is Outcome.COMPLETED

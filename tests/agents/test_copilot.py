@@ -101,6 +101,7 @@ def test_writing_and_named_commands_pass_as_far_as_copilot_tells_them_apart() ->
         "--allow-tool=shell(uv:*)",
         "--allow-tool=url(x.dev)",
         "--deny-tool=shell(git push:*)",
+        "--deny-tool=shell(gh:*)",
     )
 
 

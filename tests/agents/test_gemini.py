@@ -163,7 +163,8 @@ def test_a_status_counts_only_beside_a_failed_result(code: int) -> None:
 
 
 def test_its_own_codes_need_no_result() -> None:
-    verdict = judge([Event(0.0, ERROR, "Please set an Auth method")], Ending(endings.EXIT, 41))
+    said = [Event(0.0, ERROR, line) for line in ("Warning: Basic terminal detected", "Please set an Auth method")]
+    verdict = judge(said, Ending(endings.EXIT, 41))
     assert (verdict.outcome, verdict.message) == (Outcome.AUTH, "Please set an Auth method")
 
 

@@ -92,8 +92,16 @@ def test_a_skill_is_an_option_and_all_after_its_name_are_its_arguments(prompt: s
     assert call.stdin == stdin
 
 
+def test_a_name_that_is_an_option_is_plain_text() -> None:
+    call = OPENCODE.call(REQUEST._replace(prompt="--command --auto x"))
+    assert call.argv == ("opencode", "run", "--format", "json")
+    assert call.stdin == "--command --auto x"
+
+
 def test_only_what_is_named_may_run_and_what_is_denied_comes_last() -> None:
-    shell = rules(REQUEST.permissions)["bash"]
+    found = rules(REQUEST.permissions)
+    shell = found["bash"]
+    assert found["external_directory"] == "deny"
     assert next(iter(shell.items())) == ("*", "deny")
     assert shell["git commit"] == shell["git commit *"] == shell["npm test *"] == "allow"
     assert list(shell)[-2:] == ["git push", "git push *"]
@@ -202,7 +210,7 @@ def test_a_turn_that_broke_off() -> None:
 
 def test_silence_is_judged_by_what_ended_it() -> None:
     assert judge(heard(START), STALL).outcome is Outcome.STALLED
-    missing = judge([Event(0.0, ERROR, "Error: Session not found")], EXIT_1)
+    missing = judge([Event(0.0, ERROR, "\x1b[91m\x1b[1mError: \x1b[0mSession not found")], EXIT_1)
     assert (missing.outcome, missing.message) == (Outcome.CRASHED, "Error: Session not found")
 
 

@@ -27,9 +27,11 @@ open(f'src-{sys.argv[2]}.txt', 'w').write('done')
 """
 
 
-def start(project: SampleProject) -> subprocess.Popen[bytes]:
+def start(project: SampleProject, line: int | None = None) -> subprocess.Popen[bytes]:
+    """`line`: it kills itself before the line of ours that has this number."""
+    arguments = [str(project.root), *([str(line)] if line else [])]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.engine.orchestrator", str(project.root)],
+        [sys.executable, "-m", "tests.engine.orchestrator", *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         start_new_session=True,

@@ -1,8 +1,12 @@
 """A small orchestrator to be killed: it takes story after story through one agent call each, deciding from facts.
 
-`python -m tests.engine.orchestrator PROJECT`"""
+`python -m tests.engine.orchestrator PROJECT [LINE]`; with LINE it kills itself before that line of ours is run."""
 
+import os
+import signal
 import sys
+from types import FrameType
+from typing import Any
 
 from bmad_autopilot.agents.attempts import read_spec
 from bmad_autopilot.agents.outcomes import Outcome
@@ -29,5 +33,26 @@ def main(project: str) -> None:
             dispatch_to_instance(action, f"bmad-{story}", project=project)
 
 
+_OURS = tuple(f"bmad_autopilot/{room}/" for room in ("engine", "agents", "runs"))
+
+
+class _Bomb:
+    """Counts the lines of ours that are run from the first dispatch on."""
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
+        if not any(part in frame.f_code.co_filename for part in _OURS):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        sys.settrace(_Bomb(int(sys.argv[2])))
     main(sys.argv[1])

@@ -44,6 +44,32 @@ def test_three_hundred_kills(tmp_path: Path) -> None:
     assert killed >= 300
 
 
+@pytest.mark.real
+def test_killed_at_a_line(tmp_path: Path) -> None:
+    """From the first line of a dispatch to its last, in steps: a kill before each, then one that goes on."""
+    lines = killed_at_lines(tmp_path, 200)
+    assert len(lines) >= 10, "so many kills there were before it came through"
+
+
+@pytest.mark.soak
+def test_killed_at_many_lines(tmp_path: Path) -> None:
+    assert len(killed_at_lines(tmp_path, 15)) >= 100
+
+
+def killed_at_lines(tmp_path: Path, step: int) -> list[int]:
+    killed = []
+    for line in range(1, 20_000, step):
+        project = make(tmp_path / f"line-{line}", 1, 0.05)
+        code = start(project, line).wait(60)
+        if code == 0:
+            return killed
+        assert code == -signal.SIGKILL
+        killed.append(line)
+        assert start(project).wait(60) == 0
+        check(project, 1)
+    raise AssertionError("it never came through")
+
+
 def test_killed_with_its_shim_a_call_is_lost_and_made_once_more(tmp_path: Path) -> None:
     project = make(tmp_path / "project", 1, 600.0)
     first = start(project)

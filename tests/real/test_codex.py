@@ -109,6 +109,24 @@ def test_it_edits_and_runs_commands_and_the_skill_expands(bench: Bench) -> None:
     assert shown[-2] == "All done."
 
 
+def test_its_sandbox_has_no_network_unless_a_rule_of_the_users_opens_it(bench: Bench) -> None:
+    opened = Permissions(rules=("sandbox_workspace_write.network_access=true",))
+    with serve(Say("unused")) as other:
+        port = other.server_address[1]
+        reach = f"python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' && touch "
+        with serve(Run(f"{reach} closed"), Say("Done.")) as server:
+            _, first = bench.attempt(server)
+        with serve(Run(f"{reach} open"), Say("Done.")) as server:
+            _, second = bench.attempt(server, bench.request(permissions=opened))
+        with serve(Run(f"{reach} resumed"), Say("Done.")) as server:
+            _, third = bench.attempt(server, bench.request(permissions=opened, resume=first.session))
+    assert first.outcome is second.outcome is third.outcome is Outcome.COMPLETED
+    assert {name for name in ("closed", "open", "resumed") if (bench.worktree / name).exists()} == {
+        "open",
+        "resumed",
+    }
+
+
 def test_a_bypass_may_commit(bench: Bench) -> None:
     with serve(Run("echo two > a.txt && git commit -qam second"), Say("All done.")) as server:
         _, verdict = bench.attempt(server, bench.request(permissions=Permissions(bypass=True)))

@@ -10,14 +10,20 @@ import pytest
 
 from bmad_autopilot.agents.copilot import COPILOT
 from bmad_autopilot.agents.outcomes import Limit, Outcome
+from bmad_autopilot.agents.permissions import permissions_for
 from bmad_autopilot.agents.protocol import Permissions, Request
+from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
 
 pytestmark = pytest.mark.real
 
-DEFAULT = Permissions(commands=("git add", "git commit", "npm run test", "make check"), denied=("git push",))
+
+def allowed(worktree: Path) -> Permissions:
+    """What a run would allow here."""
+    commands = Commands(test=("npm run test", "make check"))
+    return permissions_for(commands, allow=(), bypass=False, is_root=False, checkout=str(worktree))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +53,7 @@ class Bench:
             COPILOT_PROVIDER_API_KEY="dummy-key-1234",  # a short one would be cut out of every event
             COPILOT_MODEL="claude-sonnet-4.5",
         )
-        asked = Request("Go on.", str(uuid4()), str(self.worktree), permissions=DEFAULT)
+        asked = Request("Go on.", str(uuid4()), str(self.worktree), permissions=allowed(self.worktree))
         asked = asked._replace(**more)  # type: ignore[arg-type]
         return attempt(COPILOT, asked, self.program, environment, self.folder / f"attempt-{next(self.numbers)}")
 
@@ -78,7 +84,7 @@ def test_it_edits_tests_commits_and_is_resumed(bench: Bench) -> None:
     session = str(uuid4())
     script: list[Reply] = [
         Use("create", {"path": str(bench.worktree / "a.txt"), "file_text": "one\n"}),
-        run("cd . && npm run test && make check"),
+        run("cd . && git branch --show-current && npm run test && make check"),
         run("git add -A && git commit -qm second"),
         Say("All done."),
     ]
@@ -97,11 +103,11 @@ def test_it_edits_tests_commits_and_is_resumed(bench: Bench) -> None:
 
 
 def test_what_is_not_allowed_does_not_run_and_is_told(bench: Bench) -> None:
-    with serve(run("git push origin main"), run("touch b.txt"), Say("I could not.")) as server:
+    with serve(run("git push origin main"), run("git checkout -q -b other"), Say("I could not.")) as server:
         made = bench.attempt(server)
     assert made.verdict.outcome is Outcome.PERMISSION_DENIED
-    assert made.verdict.denials == ("bash  git push origin main", "bash  touch b.txt")
-    assert not (bench.worktree / "b.txt").exists()
+    assert made.verdict.denials == ("bash  git push origin main", "bash  git checkout -q -b other")
+    assert bench.git("branch", "--list", "other") == ""
 
 
 def test_a_bypass_runs_what_is_not_denied(bench: Bench) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from bmad_autopilot.agents.gemini import GEMINI
 from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
+from bmad_autopilot.agents.permissions import permissions_for
 from bmad_autopilot.agents.protocol import Permissions, Request
+from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
 from tests.real.gemini_server import Refuse, Reply, Say, Server, Use, configure, serve
@@ -21,7 +23,12 @@ pytestmark = pytest.mark.real
 IDENTITY = {
     f"GIT_{who}_{what}": "agent@localhost" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
 }
-DEFAULT = Permissions(commands=("git add", "git commit", "npm test"), denied=("git push",))
+
+
+def allowed(worktree: Path) -> Permissions:
+    """What a run would allow here."""
+    commands = Commands(test=("npm test",))
+    return permissions_for(commands, allow=(), bypass=False, is_root=False, checkout=str(worktree))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +54,9 @@ class Bench:
         environment = offline_environment(
             home, GOOGLE_GEMINI_BASE_URL=server.url, GEMINI_API_KEY="dummy-key-1234", **IDENTITY
         )
-        asked = Request("Go on.", str(uuid4()), str(self.worktree), model="gemini-2.5-pro", permissions=DEFAULT)
+        asked = Request(
+            "Go on.", str(uuid4()), str(self.worktree), model="gemini-2.5-pro", permissions=allowed(self.worktree)
+        )
         asked = asked._replace(**more)  # type: ignore[arg-type]
         folder = self.folder / f"attempt-{next(self.numbers)}"
         return attempt(GEMINI, asked, self.program, environment, folder, before=before)
@@ -91,14 +100,13 @@ def test_it_edits_commits_and_is_resumed(bench: Bench) -> None:
 
 
 def test_what_is_not_allowed_does_not_run_and_is_told(bench: Bench) -> None:
-    with serve(run("git push origin main"), run("git add -A && touch b.txt"), Say("I could not.")) as server:
+    with serve(run("git push origin main"), run("git add -A && rm -f b.txt"), Say("I could not.")) as server:
         made = bench.attempt(server)
     assert made.verdict.outcome is Outcome.PERMISSION_DENIED
     assert made.verdict.denials == (
         "run_shell_command  git push origin main",
-        "run_shell_command  git add -A && touch b.txt",
+        "run_shell_command  git add -A && rm -f b.txt",
     )
-    assert not (bench.worktree / "b.txt").exists()
 
 
 def test_a_bypass_runs_everything(bench: Bench) -> None:
@@ -126,3 +134,4 @@ def test_a_conversation_it_does_not_know(bench: Bench) -> None:
     with serve(Say("unheard")) as server:
         made = bench.attempt(server, resume=str(uuid4()))
     assert (made.result.exit, made.verdict.outcome) == (42, Outcome.CRASHED)
+    assert made.verdict.message.startswith("Error resuming session")

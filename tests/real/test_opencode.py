@@ -9,7 +9,9 @@ import pytest
 
 from bmad_autopilot.agents.opencode import OPENCODE
 from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
+from bmad_autopilot.agents.permissions import permissions_for
 from bmad_autopilot.agents.protocol import Permissions, Request
+from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
@@ -18,7 +20,12 @@ from tests.real.opencode_server import QUIET, configure
 pytestmark = pytest.mark.real
 
 SKILL = "---\nname: bmad-dev-story\ndescription: Develop a story\n---\nFollow the steps of story [$ARGUMENTS].\n"
-DEFAULT = Permissions(commands=("git add", "git commit", "npm test"), denied=("git push",))
+
+
+def allowed(worktree: Path) -> Permissions:
+    """What a run would allow here."""
+    commands = Commands(test=("npm test",))
+    return permissions_for(commands, allow=(), bypass=False, is_root=False, checkout=str(worktree))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,8 @@ class Bench:
     ) -> Attempt:
         home = self.folder / "home"
         configure(home, server)
-        asked = Request(prompt, "not used", str(self.worktree), permissions=DEFAULT)._replace(**more)  # type: ignore[arg-type]
+        asked = Request(prompt, "not used", str(self.worktree), permissions=allowed(self.worktree))
+        asked = asked._replace(**more)  # type: ignore[arg-type]
         folder = self.folder / f"attempt-{next(self.numbers)}"
         return attempt(OPENCODE, asked, self.program, offline_environment(home, **QUIET), folder, before=before)
 
@@ -110,7 +118,7 @@ def test_what_is_not_allowed_does_not_run_and_the_turn_goes_on(bench: Bench) -> 
     outside = bench.folder / "outside.txt"
     script: list[Reply] = [
         run("git push origin main"),
-        run("git commit --allow-empty -qm second; touch b.txt"),
+        run("git commit --allow-empty -qm second; rm a.txt"),
         Use("write", {"filePath": str(outside), "content": "x"}),
         Say("I could not."),
     ]
@@ -119,7 +127,7 @@ def test_what_is_not_allowed_does_not_run_and_the_turn_goes_on(bench: Bench) -> 
     assert made.verdict.outcome is Outcome.COMPLETED
     assert [use["part"]["state"]["status"] for use in made.all("tool_use")] == ["error"] * 3
     assert bench.git("log", "-1", "--format=%s") == "first"
-    assert not (bench.worktree / "b.txt").exists()
+    assert (bench.worktree / "a.txt").exists()
     assert not outside.exists()
 
 
@@ -140,12 +148,10 @@ def test_a_bypass_runs_what_is_not_denied(bench: Bench) -> None:
     assert (bench.worktree / "b.txt").exists()
 
 
-@pytest.mark.parametrize(("status", "outcome"), [(401, Outcome.AUTH), (403, Outcome.AUTH), (400, Outcome.CRASHED)])
-def test_a_refusal_is_told_apart_by_its_status(bench: Bench, status: int, outcome: Outcome) -> None:
-    with serve(Refuse(status, "scripted_error")) as server:
+def test_a_refusal_is_told_apart_by_its_status(bench: Bench) -> None:
+    with serve(Refuse(401, "authentication_error")) as server:
         made = bench.attempt(server)
-    assert (made.result.exit, made.verdict.outcome) == (1, outcome)
-    assert made.verdict.limit is None
+    assert (made.result.exit, made.verdict.outcome) == (1, Outcome.AUTH)
 
 
 def test_a_limit_says_when_it_opens(bench: Bench) -> None:

@@ -1,15 +1,26 @@
 """The default permissions under the real Claude Code: what a developer needs runs, and what is ours does not."""
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from bmad_autopilot.agents.permissions import permissions_for
 from bmad_autopilot.project.config import Commands
+from bmad_autopilot.project.skills import find_skills
+from tests.agents.test_permissions import may
 from tests.real.claude_server import Say, serve
+from tests.real.conftest import BmadMethod
 from tests.real.test_claude import Bench, bash, bench, program
 
 pytestmark = pytest.mark.real
 
 __all__ = ["bench", "program"]
+
+DRIVEN = ("create-story", "dev-story", "code-review", "build-auto", "dev-auto", "retrospective", "sprint-planning")
+_SCRIPTS = re.compile(r"(?:uv run|python3?)(?: --no-cache)? \"?\{(?:project|skill)-root\}[^\s`\"]+")
+_GIT = re.compile(r"`(git [a-z-]+(?: --[a-z-]+)*)")
 
 SCRIPT = "print('said by a script')\n"
 
@@ -79,3 +90,29 @@ def test_what_a_developer_runs_is_allowed(project: Bench) -> None:
 def test_what_is_ours_is_refused(project: Bench) -> None:
     denials = refused(project, OURS)
     assert len(denials) == len(OURS), denials
+
+
+def told(project: Path, skill: str) -> Iterator[str]:
+    """Every command a skill's files tell the agent to run, as it would type it."""
+    folder = Path(skill).parent
+    if folder.name == "commands":  # until 6.0 a command points to a workflow elsewhere
+        folder = next((project / "_bmad").rglob(Path(skill).stem.removeprefix("bmad-bmm-")))
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in (".md", ".xml", ".toml", ".yaml"):
+            text = file.read_text()
+            for command in _SCRIPTS.findall(text):
+                yield command.replace("{project-root}", str(project)).replace("{skill-root}", str(folder))
+            yield from _GIT.findall(text)
+
+
+@pytest.mark.parametrize(("version", "least"), [("6.0.4", 3), ("6.2.0", 2), ("6.10.0", 7), ("6.12.0", 10)])
+def test_what_bmads_skills_tell_an_agent_to_run_is_allowed(
+    bmad_method: BmadMethod, version: str, least: int
+) -> None:
+    options = ("--shims",) if version == "6.12.0" else ("--output-folder", "_bmad-output")
+    installed = bmad_method(version, "--tools", "claude-code", *options)
+    skills = find_skills(str(installed), "claude", None)
+    permissions = permissions_for(Commands(), allow=(), bypass=False, is_root=True, checkout=str(installed))
+    commands = {command for name in DRIVEN if name in skills for command in told(installed, skills[name].path)}
+    assert len(commands) >= least
+    assert [command for command in sorted(commands) if not may(permissions, command.replace('"', ""))] == []

@@ -78,10 +78,12 @@ PROGRAMS_OF = {
     "turbo.json": "turbo",
 }
 
-# Programs that run what they are given: alone they would say nothing.
+# Programs that run what they are given: alone they would open everything.
 RUNNERS = frozenset(
-    "python python3 node ruby perl php bash sh zsh dash fish pwsh java tsx ts-node time timeout xvfb-run".split()
+    "python node ruby perl php bash sh zsh dash fish pwsh java tsx ts-node xargs parallel watch dotenv".split()
 )
+# These only stand before a command; how many words they take.
+WRAPPERS = {"env": 1, "time": 1, "nice": 1, "nohup": 1, "xvfb-run": 1, "timeout": 2}
 
 # How many words say what a command does, where it is not the first alone.
 NUMBER_OF_WORDS = {
@@ -94,7 +96,7 @@ NUMBER_OF_WORDS = {
         f"{program} run": 3 for program in ("npm", "pnpm", "yarn", "bun", "uv", "poetry", "pdm", "pipenv", "hatch")
     },
     **{f"{program} exec": 3 for program in ("npm", "pnpm", "yarn", "bundle")},
-    **dict.fromkeys(("deno task", "docker compose"), 3),
+    **dict.fromkeys(("deno task", "docker compose", "corepack pnpm", "corepack yarn"), 3),
 }
 
 # Whatever else is allowed, also where everything is.

@@ -66,12 +66,10 @@ def _tail(path: str) -> list[bytes]:
     try:
         with open(path, "rb") as file:
             file.seek(0, os.SEEK_END)
-            start = max(0, file.tell() - MAX_TAIL)
-            file.seek(start)
-            lines = file.read(MAX_TAIL).split(b"\n")
+            file.seek(max(0, file.tell() - MAX_TAIL))
+            return file.read(MAX_TAIL).split(b"\n")
     except OSError:
         return []
-    return lines[1:] if start else lines
 
 
 def _payloads(lines: list[bytes], since: float) -> Iterator[dict[str, Any]]:

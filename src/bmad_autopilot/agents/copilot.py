@@ -68,7 +68,7 @@ COPILOT = Copilot()
 def _tools(permissions: Permissions) -> list[str]:
     """A rule longer than what Copilot tells apart never fits. So `make check` allows all of make, which runs the
     project's own code in any case, but `git branch --list` does not allow `git branch`: commands that only read
-    pass by themselves. `uv publish` cannot be denied without uv, and is not; what can be is, also under a bypass."""
+    pass by themselves. `uv publish` cannot be denied without uv, and is not. What can be is, also by a bypass."""
     exact = [command for command in plain("Copilot", permissions.denied) if _stem(command) == command]
     denied = [f"--deny-tool=shell({command}:*)" for command in exact]
     if permissions.bypass:

@@ -52,7 +52,6 @@ _NO_PUSH = "pushes-are-made-by-bmad-autopilot::"
 _GIT_SETTINGS: tuple[tuple[str, str], ...] = (
     ("credential.helper", ""),
     ("credential.interactive", "false"),
-    ("core.askPass", ""),
     ("http.extraHeader", ""),
     ("http.https://github.com/.extraHeader", ""),
     ("commit.gpgSign", "false"),

@@ -16,6 +16,7 @@ from .shim import endings
 from .telling import tool
 
 _MAX_CALLS = 10_000
+_SMALL_TALK = ("Warning:", "[STARTUP]", "Ripgrep is not available")  # on stderr before anything that matters
 
 # Its own exit codes, with or without a result before them.
 _BY_CODE = {
@@ -71,16 +72,17 @@ class Heard(Hearing):
         )
 
     def _outcome(self, ending: Ending) -> Verdict:
+        said = [line for line in self.stderr if not line.startswith(_SMALL_TALK)]
         if ending.by in judging.OVERRULING:
-            return judging.by_ending(ending, self.stderr)
+            return judging.by_ending(ending, said)
         if self.result.get("status") == "success":
             if self.denials:
                 return Verdict(Outcome.PERMISSION_DENIED, clip(f"refused: {self.denials[0]}"))
             return Verdict(Outcome.COMPLETED)
         outcome = self._by_code(ending)
         if outcome is None:
-            return judging.by_ending(ending, self.stderr)
-        message = clip(mapping(self.result, "error").get("message")) or clip(judging.first_line(self.stderr))
+            return judging.by_ending(ending, said)
+        message = clip(mapping(self.result, "error").get("message")) or clip(judging.first_line(said))
         return Verdict(outcome, message, limit=Limit("api") if outcome is Outcome.LIMIT else None)
 
     def _by_code(self, ending: Ending) -> Outcome | None:

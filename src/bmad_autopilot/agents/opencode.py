@@ -18,7 +18,7 @@ from .telling import MAX_LINE, failed, prose, tool
 PROGRAM = "opencode"
 
 # A skill or command is an option of its own; a slash name in the prompt would reach the model as plain text.
-_COMMAND = re.compile(r"--command (\S+)\s?(.*)", re.DOTALL)
+_COMMAND = re.compile(r"--command (\w[\w.:/-]*)(?:\s(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Opencode:
         prompt = request.prompt
         if command := _COMMAND.fullmatch(prompt):
             argv += ["--command", command[1]]
-            prompt = command[2]
+            prompt = command[2] or ""
         return Call(tuple(argv), prompt, {"OPENCODE_PERMISSION": json.dumps(_rules(request.permissions))})
 
     def judge(self, events: Iterable[Event], ending: Ending, before: Spend) -> Verdict:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..core.errors import UsageError
 from ..project.config import Commands
-from .allowed_programs import DENIED, GIT, NUMBER_OF_WORDS, PROGRAMS_OF, READERS, RUNNERS
+from .allowed_programs import DENIED, GIT, NUMBER_OF_WORDS, PROGRAMS_OF, READERS, RUNNERS, WRAPPERS
 from .command_rules import covers
 from .protocol import Permissions
 
@@ -80,9 +80,9 @@ def command_prefixes(command: str) -> list[str]:
 
 
 def _prefix(words: list[str]) -> str:
-    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] == "env"):
-        words = words[1:]
-    if not words or words[0] in ("cd", "sudo", "export", "set", "source", "."):
+    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in WRAPPERS):
+        words = words[WRAPPERS.get(words[0], 1) :]
+    if not words or words[0] in ("cd", "export", "set", "source", ".") or words[0][:1] in "-0123456789":
         return ""
     taken = words[: _number_of_words(words)]
     if not all(_PLAIN.fullmatch(word) for word in taken):
@@ -93,7 +93,7 @@ def _prefix(words: list[str]) -> str:
 
 def _number_of_words(words: list[str]) -> int:
     """How many say what the command does; 0 where that cannot be told."""
-    program = os.path.basename(words[0])
+    program = re.sub(r"(?<=[a-z])[\d.]+$", "", os.path.basename(words[0]))  # python3.12
     second = words[1] if len(words) > 1 else ""
     if program in RUNNERS:
         if second == "-m":

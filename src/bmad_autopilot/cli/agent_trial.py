@@ -109,7 +109,10 @@ def _config(name: str, model: str | None, root: Root, config: Config) -> Config:
 
 def _make_repository(tree: str) -> None:
     os.mkdir(tree)
-    for words in (("init", "--quiet", "--initial-branch=main"), (*_NOBODY, "commit", "--quiet", "--allow-empty", "--message", "Begin")):
+    for words in (
+        ("init", "--quiet", "--initial-branch=main"),
+        (*_NOBODY, "commit", "--quiet", "--allow-empty", "--message", "Begin"),
+    ):
         answer = ask(Question((*_GIT, *words), own_environment=True), tree)
         if answer is None or not answer.ok:
             why = "git is not installed" if answer is None else answer.why

@@ -1,5 +1,6 @@
 """`bmad agent list`: which agents there are, and which calls wait for somebody."""
 
+import sys
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -48,10 +49,10 @@ def _agents(agents: list[KnownAgent], out: Terminal) -> Iterator[str]:
     names = max(display_width(agent.name) for agent in agents)
     founds = min(32, max(display_width(_found(agent)) for agent in agents))
     for agent in agents:
-        color = "green" if agent.problem is None else "dim" if not agent.roles else "red"
-        line = f"  {pad(clean(agent.name), names)}  {out.style(pad(_found(agent), founds), color)}"
-        line += f"  {', '.join(agent.roles)}"
-        yield line.rstrip() if not out.color else line
+        color = "green" if agent.problem is None else "red" if agent.roles else "dim"
+        roles = ", ".join(agent.roles)
+        found = pad(_found(agent), founds) if roles else cut(_found(agent), founds)
+        yield f"  {pad(clean(agent.name), names)}  {out.style(found, color)}{f'  {roles}' if roles else ''}"
         indent = " " * (names + 4)
         if agent.parked:
             kind, until = agent.parked
@@ -65,14 +66,18 @@ def _found(agent: KnownAgent) -> str:
 
 
 def _call(one: OpenCall, out: Terminal) -> Iterator[str]:
+    """The name is there to be copied, so it is whole; what does not fit beside it stands below."""
     call = one.call
-    words = one.ended or state_words(call.state, call.seconds)
-    yield f"  {clean(call.name)}  {out.style(clean(words), COLORS[call.state])}"
+    room = out.width if out.is_terminal else sys.maxsize
+    name, words = f"  {clean(call.name)}", clean(one.ended or state_words(call.state, call.seconds))
+    if display_width(name) + 2 + display_width(words) <= room:
+        yield f"{name}  {out.style(words, COLORS[call.state])}"
+    else:
+        yield name
+        yield "    " + out.style(cut(words, room - 4), COLORS[call.state])
     agent = f"{call.agent} ({call.model})" if call.model else call.agent
-    text = f"    {clean(call.story)} · {clean(call.step)} · {clean(agent)}"
-    if one.last:
-        text += f"   {clean(one.last)}"
-    yield cut(text, out.width) if out.is_terminal else text
+    last = f"   {clean(one.last)}" if one.last else ""
+    yield cut(f"    {clean(call.story)} · {clean(call.step)} · {clean(agent)}{last}", room)
 
 
 def document(agents: list[KnownAgent], calls: list[OpenCall], more: int) -> dict[str, object]:

@@ -7,7 +7,7 @@ from ..agents.attempts import Result, State
 from ..agents.events import ERROR, NOTE, Event
 from ..agents.outcomes import Outcome, Spend, Tokens, Verdict
 from ..agents.protocol import Agent
-from .terminal import Terminal, clean, cut, wrap
+from .terminal import Terminal, clean, cut, display_width, wrap
 
 COLORS = {State.RUNNING: "green", State.FINISHED: "dim", State.LOST: "red", State.NEW: "dim"}
 _EVENT_COLORS = {ERROR: "red", NOTE: "yellow"}
@@ -59,7 +59,7 @@ def head(view: CallView, out: Terminal) -> Iterator[str]:
         clean(part) for part in (view.story, view.step, agent, state_words(view.state, view.seconds))
     )
     name = clean(view.name)
-    if out.is_terminal and len(name) + 2 + len(words) > out.width:
+    if out.is_terminal and display_width(name) + 2 + display_width(words) > out.width:
         yield out.style(cut(name, out.width), "bold")
         yield from wrap(words, out.width, "")
     else:

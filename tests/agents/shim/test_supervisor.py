@@ -318,7 +318,8 @@ def test_the_agent_has_the_marker_and_not_the_locks(tree: Path, folder: Path) ->
 def test_what_a_command_has_only_begun_goes_on_after_it(tree: Path, tmp_path: Path) -> None:
     code = (
         "import subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "sleeper = [sys.executable, '-c', 'import time; time.sleep(1000)']\n"
+        "child = subprocess.Popen(sleeper, start_new_session=True)\n"
         "open('child', 'w').write(str(child.pid))"
     )
     begin(tmp_path / "one", tree, code, outlived=True)
@@ -331,3 +332,40 @@ def test_what_a_command_has_only_begun_goes_on_after_it(tree: Path, tmp_path: Pa
     begin(tmp_path / "two", tree, code + "\nimport time; time.sleep(1000)", outlived=True, time_limit=1)
     finish(tmp_path / "two")
     assert not alive(int((tree / "child").read_text())), "a call that is stopped is stopped whole"
+
+
+def test_a_full_disk_does_not_cost_the_result(tree: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("a small file system can only be mounted by root")
+    try:
+        code = "for n in range(20000): print(n, chr(97 + n % 26) * 60)"
+        spec = begin(disk / "attempt-1", tree, code)
+        result = finish(disk / "attempt-1")
+        assert (result.by, result.exit) == ("exit", 0)
+        assert any("events" in problem for problem in result.problems)
+        assert result.id == spec.id
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_waiting_shim_costs_next_to_nothing(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "import time\nprint('ready', flush=True)\ntime.sleep(600)", stall_limit=600)
+    until(lambda: said(folder), "it has said something")
+    started = records.read_started(str(folder))
+    assert started is not None
+    stat = Path(f"/proc/{started[0]}")
+
+    def cpu() -> float:
+        fields = (stat / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before, since = cpu(), time.monotonic()
+    until(lambda: time.monotonic() > since + 2, "two seconds have passed")
+    assert cpu() - before <= 0.02, "one tick of the clock at most"
+    resident = int((stat / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    assert resident < 20 * 1024 * 1024
+    cancel(str(folder), "enough")
+    finish(folder)

@@ -58,7 +58,8 @@ _PLAIN = (
     r"(?is)string|number|boolean|object|unknown|undefined|optional|required|nullable|hidden|include|same-origin|"
     r"default|public|private|bearer|basic|enabled|disabled|localhost|changeme|redacted|placeholder|example|"
     r"secretstr|varchar|integer|function|request|response|https?://.*|\[redacted.*|"
-    r"[x*.#_-]+|[<$%{(\[@!,].*|your[-_ ].*|.*\.\.\.|(?:process|os|env|self|this|config|settings|secrets)\..*"
+    r"[x*.#_-]+|<.*>|[{(\[,].*|\$[a-z_{(].*|%\w+%|![a-z]+[ :].*|your[-_ ].*|.*\.\.\.|"
+    r"(?:process|os|env|self|this|config|settings|secrets)\..*"
 )
 _MENTION = rf"(?i)[A-Za-z_.:/ -]*?(?:{_NAME}|pass|key|auth)[A-Za-z_.:/ -]*"
 _CHAIN = r"[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+"
@@ -67,8 +68,11 @@ _PATH = r"(?:~|\.{0,2})/[\w.@-]+(?:/[\w.@-]*)+|(?:~|\.{0,2})/[\w@-]+\.\w{1,8}|[A
 # In a variable's name, and what makes it a remark about a secret.
 _PARTS = frozenset("TOKEN SECRET PASSWORD PASSWD PASSPHRASE APIKEY CREDENTIALS".split())
 _ABOUT = frozenset("FILE PATH DIR URL URI HOST NAME USER TYPE ID COUNT LIMIT TTL EXPIRES SOCK HELPER".split())
-# Passwords that are none: hiding them would leave holes in every log of a development database.
-_DEFAULTS = frozenset("postgres rabbitmq minioadmin sqlserver mariadb mongodb administrator".split())
+# Values that are no secret: hiding them would leave holes in every log.
+_DEFAULTS = frozenset(
+    "postgres rabbitmq minioadmin sqlserver mariadb mongodb administrator password changeme localhost default "
+    "enabled disabled production development staging testing".split()
+)
 
 
 @lru_cache(512)
@@ -90,15 +94,15 @@ def is_named_secret(name: str) -> bool:
 def plausible(name: str, value: str, *, quoted: bool, sure: bool | None = None) -> bool:
     """Whether this is a value, and no type, placeholder or reference. `sure`: the name is a setting's, so that
     any word may be its value; names in capitals are."""
-    if len(value) < MIN_VALUE or _is_plain(value):
-        return False
+    sure = name.isupper() if sure is None else sure
     low = name.lower()
+    if len(value) < MIN_VALUE or compiled(_PLAIN).fullmatch(value) or value.lower() == low:
+        return False
     if low.endswith(("authorization", "cookie")):
         return _has_digit(value)
     if any(letter.isspace() for letter in value):
         return "passphrase" in low
-    sure = name.isupper() if sure is None else sure
-    if compiled(_PATH).fullmatch(value) or (not sure and compiled(_CHAIN).fullmatch(value)):
+    if compiled(_PATH).fullmatch(value) or (not sure and (_mentions(value) or compiled(_CHAIN).fullmatch(value))):
         return False
     password = "pass" in low or "pwd" in low
     if value.isdigit():
@@ -107,15 +111,19 @@ def plausible(name: str, value: str, *, quoted: bool, sure: bool | None = None) 
 
 
 def is_secret_variable(name: str, value: str) -> bool:
-    """Whether a variable of the environment is a secret by its name: `NPM_TOKEN`, `TOKEN_FOR_NPM`."""
+    """Whether a variable of the environment is a secret by its name: `NPM_TOKEN`, `TOKEN_FOR_NPM`. Its value is
+    one for certain, so hardly anything is taken for something else."""
     parts = name.upper().split("_")
-    named = is_named_secret(name) or (not _PARTS.isdisjoint(parts) and parts[-1] not in _ABOUT)
-    return named and value.lower() not in _DEFAULTS and plausible(name, value, quoted=False, sure=True)
+    if not is_named_secret(name) and (_PARTS.isdisjoint(parts) or parts[-1] in _ABOUT):
+        return False
+    low = value.lower()
+    if low in _DEFAULTS or low.startswith(("http://", "https://")) or compiled(_PATH).fullmatch(value):
+        return False
+    return not value.isdigit() or (len(value) >= 8 and "PASS" in name.upper())
 
 
-def _is_plain(value: str) -> bool:
-    if compiled(_PLAIN).fullmatch(value):
-        return True
+def _mentions(value: str) -> bool:
+    """`access_token`, `user.password`: a name of such a thing, not the thing."""
     return len(value) < 80 and compiled(_MENTION).fullmatch(value) is not None
 
 
@@ -176,10 +184,12 @@ def _after(text: str, start: int, end: int) -> tuple[int, int, bool] | None:
         known = low != "bearer" and found["scheme"] is not None
         return (*found.span("value"), known or _has_digit(found["value"]))
     if found := compiled(_ASSIGNED).match(text, end):
-        setting = name.isupper() and not (found["gap"] and "=" in found["sign"])
+        typed = len(found["sign"]) > 3  # `TOKEN: TokenType = …` is code
+        setting = name.isupper() and not typed and not (found["gap"] and "=" in found["sign"])
         if low == "key" and not setting and not text[max(0, start - 13) : start].lower().endswith(_BEFORE_KEY):
             return None
-        return _judged(found, name, setting)
+        start, end, secret = _judged(found, name, setting)
+        return start, end, secret and not (found["sign"] == ":" and _mentions(text[start:end]))
     if found := compiled(_ELEMENT).match(text, end):
         return _judged(found, name, False)
     if (found := compiled(_FLAGGED).match(text, end)) and _is_flag(text, start):

@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from json.encoder import encode_basestring_ascii
+else:
+    from _json import encode_basestring_ascii
+
 LOCK = "lock"
 STARTED = "started"
 RESULT = "result.json"
@@ -53,10 +59,9 @@ def reserve_result(folder: str) -> None:
 
 def write_result(folder: str, result: dict[str, object]) -> None:
     """Once, whole, and there after a power cut."""
-    import json
-
     path = f"{folder}/{_RESERVED}"
-    data = json.dumps(result, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
+    pairs = ",\n".join(f" {_json(name)}: {_json(value)}" for name, value in result.items())
+    data = f"{{\n{pairs}\n}}\n".encode()
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.write(fd, data)
     os.ftruncate(fd, len(data))
@@ -66,6 +71,18 @@ def write_result(folder: str, result: dict[str, object]) -> None:
     fd = os.open(folder, os.O_RDONLY)
     os.fsync(fd)
     os.close(fd)
+
+
+def _json(value: object) -> str:
+    """The json module, which nothing else here needs before an agent speaks, is a quarter of our start."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(name)}: {_json(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    assert value is None or isinstance(value, int | float), value
+    return "null" if value is None else repr(value)
 
 
 def read_time_limit(folder: str) -> float:

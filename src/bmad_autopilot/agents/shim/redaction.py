@@ -24,7 +24,7 @@ _PREFIXES = tuple((prefix, shape) for shape in PREFIXED for prefix in shape[1])
 _LONG = b"x" * RUN
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/="
 _RUNS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
-_URL_PASSWORD = r"://[^\s/?#@:]{0,256}:([^\s/?#@]{1,512})@"
+_USERINFO = r"://[^\s/?#@:]{0,256}:([^\s/?#@]{1,512})@"
 
 _Todo = list[tuple[object, object, int]]
 
@@ -181,5 +181,5 @@ def secrets_of(environment: Mapping[str, str]) -> list[str]:
     found: set[str] = set()
     for name, value in environment.items():
         if looks_secret(name, value):
-            found.update(compiled(_URL_PASSWORD).findall(value) or [value])
+            found.update(compiled(_USERINFO).findall(value) or [value])
     return sorted((secret for secret in found if len(secret) >= MIN_SECRET), key=len, reverse=True)

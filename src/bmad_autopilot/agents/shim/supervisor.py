@@ -38,6 +38,7 @@ def main() -> None:
     supervisor.listen_to_signals()  # before anybody can know our pid
     if claim_start(order["folder"], os.getpid()):
         supervisor.run()
+    os._exit(0)  # whoever waits for us waits for our end; nothing is left to tidy up
 
 
 class _Supervisor:
@@ -69,7 +70,6 @@ class _Supervisor:
             before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
             self._start()
             reserve_result(self.folder)
-            self._open_recorder()
             while self.status is None:
                 self._turn()
         except children.StartFailed as error:
@@ -80,11 +80,12 @@ class _Supervisor:
             self.by = self.by or (endings.SIGNAL if self.pid else endings.NO_START)
         self._end(before)
 
-    def _open_recorder(self) -> None:
-        """After the agent's start, which all that this imports would only have held up."""
-        from .recorder import Recorder
+    def _record(self, stream: str, data: bytes) -> list[dict[str, object] | str]:
+        if self.recorder is None:
+            from .recorder import Recorder  # not before the agent speaks: its start would only be held up
 
-        self.recorder = Recorder(f"{self.folder}/{EVENTS}", self.order["secrets"], self.started)
+            self.recorder = Recorder(f"{self.folder}/{EVENTS}", self.order["secrets"], self.started)
+        return self.recorder.feed(stream, data)
 
     # -- starting
 
@@ -177,7 +178,7 @@ class _Supervisor:
             os.close(fd)
             del self.pipes[fd]
             return False
-        for said in self.recorder.feed(self.pipes[fd], data) if self.recorder else ():
+        for said in self._record(self.pipes[fd], data):
             self.quiet_since, self.half_time = time.monotonic(), None
             if isinstance(said, dict) and self._lacks_skill(said):
                 self._stop(endings.GUARD)
