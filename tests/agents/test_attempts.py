@@ -1,5 +1,6 @@
 """Attempts over the life of several orchestrators: started once, adopted, lost, cancelled."""
 
+import json
 import os
 import signal
 import subprocess
@@ -230,3 +231,17 @@ def test_nothing_is_left_running_or_lying_about(tree: Path, folder: Path) -> Non
     ]
     assert not Path(spec.private).exists()
     assert time.time() - spec.created_at < PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("story", 5), ("argv", "x"), ("created_at", "now"), ("model", []), ("version", None)]
+)
+def test_a_record_with_a_wrong_type_is_an_error_that_names_the_field(
+    tree: Path, folder: Path, field: str, value: object
+) -> None:
+    begin(folder, tree, "pass")
+    finish(folder)
+    path = folder / "spec.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(FileError, match=f"`{field}` is not what it should be"):
+        read_spec(str(folder))

@@ -17,7 +17,9 @@ from bmad_autopilot.agents.environment import Identity, agent_environment
 from bmad_autopilot.core.errors import UsageError
 
 TOKEN = "ghp_" + "Ab1" * 12
-IDENTITY = Identity("robot (BMAD Autopilot)", "robot@bmad-autopilot.invalid")
+IDENTITY = Identity(
+    "robot (BMAD Autopilot)", "robot@bmad-autopilot.invalid", ("A Person", "person@example.invalid")
+)
 
 
 @pytest.fixture
@@ -271,7 +273,7 @@ def test_the_agent_commits_and_the_person_stays_the_author(
         "A Person person@example.invalid|robot (BMAD Autopilot) robot@bmad-autopilot.invalid"
     )
     (home / ".gitconfig").unlink()
-    environment = made(user, private, identity=IDENTITY._replace(has_author=False))
+    environment = made(user, private, identity=IDENTITY._replace(author=None))
     assert run(environment, "git", "commit", "--allow-empty", "-m", "two", cwd=work).returncode == 0
     assert run(environment, *shown, cwd=work).stdout.startswith("robot (BMAD Autopilot) robot@")
 

@@ -8,9 +8,10 @@ import fcntl
 import json
 import os
 import time
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from types import UnionType
+from typing import Any, get_origin, get_type_hints
 
 from ..core.errors import FileError, Place
 from ..files import is_locked, read_bytes, write_atomic
@@ -136,10 +137,31 @@ def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make(kind: type[Any], data: dict[str, Any], path: str) -> Any:
-    try:
-        return kind(**_known(kind, data))
-    except TypeError as error:
-        raise FileError(f"does not hold what it must: {error}", place=Place(path)) from None
+    known = _known(kind, data)
+    wrong = [name for name, value in known.items() if not isinstance(value, _types(kind)[name])]
+    missing = [one.name for one in fields(kind) if one.name not in known and _is_needed(one)]
+    if wrong or missing:
+        problem = f"`{wrong[0]}` is not what it should be" if wrong else f"`{missing[0]}` is missing"
+        raise FileError(problem, place=Place(path), hint="it is no record of ours, or of another version")
+    return kind(**known)
+
+
+def _is_needed(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def _types(kind: type[Any]) -> dict[str, Any]:
+    """What `isinstance` takes; a whole number will do where a time is wanted."""
+    hints = get_type_hints(kind)
+    return {name: _loose(hint) for name, hint in hints.items()}
+
+
+def _loose(hint: Any) -> Any:
+    if isinstance(hint, UnionType):
+        return tuple(part for inner in hint.__args__ for part in (_loose(inner),))
+    if hint is float:
+        return (int, float)
+    return get_origin(hint) or hint
 
 
 def settle_lost(folder: str) -> Result:

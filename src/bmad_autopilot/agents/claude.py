@@ -61,6 +61,8 @@ class Claude:
             argv += ["--model", request.model]
         if request.max_dollars is not None:
             argv += ["--max-budget-usd", f"{max(request.max_dollars, 0.0001):.4f}"]  # of this call alone
+        if request.scratch:
+            argv += ["--add-dir", request.scratch]  # writing there is else refused
         argv += ["--allowedTools", *_allowed(request.permissions)]
         argv += ["--disallowedTools", *_denied(request.permissions)]
         guard = Guard(_INIT, ("skills", "slash_commands"), request.skill) if request.skill else None

@@ -1,8 +1,9 @@
 """Codex: `codex exec --json`. Measured with 0.166.0."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from .codex_record import with_record
 from .codex_verdict import Heard
 from .command_rules import own_rules
 from .events import JSON, Event
@@ -36,6 +37,9 @@ class Codex:
         if request.resume:
             argv += ["resume", request.resume]
         return Call((*argv, "-"), request.prompt)
+
+    def recorded(self, events: Iterable[Event], since: float, environment: Mapping[str, str]) -> Iterable[Event]:
+        return with_record(events, since, environment)
 
     def judge(self, events: Iterable[Event], ending: Ending, before: Spend) -> Verdict:
         """`events` may end with those of Codex's own record (codex_record.py): only there does a failure have a

@@ -85,7 +85,7 @@ class Identity(NamedTuple):
 
     name: str
     email: str
-    has_author: bool = True  # the user has a name of their own, which stays the author's
+    author: tuple[str, str] | None = None  # the user's own name and address; None: they have none, and it is us
 
 
 def agent_environment(
@@ -156,6 +156,6 @@ def _git(identity: Identity | None) -> dict[str, str]:
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     if identity is not None:
         environment |= {"GIT_COMMITTER_NAME": identity.name, "GIT_COMMITTER_EMAIL": identity.email}
-        if not identity.has_author:
-            environment |= {"GIT_AUTHOR_NAME": identity.name, "GIT_AUTHOR_EMAIL": identity.email}
+        name, email = identity.author or (identity.name, identity.email)
+        environment |= {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email}
     return environment

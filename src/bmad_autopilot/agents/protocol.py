@@ -1,7 +1,7 @@
 """What every agent adapter offers: how it is called, and how what it printed is read. All of it is pure."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from .events import Event
 from .outcomes import Spend, Verdict
@@ -29,6 +29,7 @@ class Request(NamedTuple):
     max_dollars: float | None = None
     name: str = ""  # of the instance, for the command adapter
     branch: str = ""
+    scratch: str = ""  # a folder of the attempt's own, for temporary files
     story: str = ""
 
 
@@ -79,3 +80,18 @@ class Agent(Protocol):
 
     def lines(self, event: Event) -> list[str]:
         """The event as a person would want to follow it; nothing for what says nothing."""
+
+
+@runtime_checkable
+class KeepsRecord(Protocol):
+    """An agent that says more about a call in files of its own than in what it prints."""
+
+    def recorded(self, events: Iterable[Event], since: float, environment: Mapping[str, str]) -> Iterable[Event]:
+        """The events, and after them what the record has on the call that began at `since`."""
+
+
+@runtime_checkable
+class HasStop(Protocol):
+    """An agent whose work goes on elsewhere, and does not end with its process."""
+
+    def stop(self, request: Request) -> tuple[str, ...]: ...

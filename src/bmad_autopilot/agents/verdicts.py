@@ -3,6 +3,7 @@ the attempt has been harvested."""
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from ..core.errors import FileError
@@ -10,8 +11,9 @@ from ..files import read_bytes, write_atomic
 from .attempts import MAX_RECORD, Result, Spec, read_result, read_spec
 from .events import Event, read_events
 from .outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from .protocol import Agent
+from .protocol import Agent, KeepsRecord
 from .shim import records
+from .shim.redaction import Redactor, secrets_of
 
 VERDICT = "verdict.json"
 
@@ -24,7 +26,10 @@ def judge(folder: str, agent: Agent) -> tuple[Spec, Result, Verdict]:
     """What the attempt came to, from its own files."""
     spec, result = read_spec(folder), read_result(folder)
     assert result is not None, folder
-    return spec, result, agent.judge(all_events(folder), result.ending, spec.before)
+    events: Iterable[Event] = all_events(folder)
+    if isinstance(agent, KeepsRecord) and spec.launcher is None:  # behind a launcher the record is elsewhere
+        events = agent.recorded(events, result.started_at, os.environ)
+    return spec, result, agent.judge(events, result.ending, spec.before)
 
 
 def all_events(folder: str) -> list[Event]:
@@ -32,7 +37,8 @@ def all_events(folder: str) -> list[Event]:
 
 
 def write_verdict(folder: str, verdict: Verdict) -> None:
-    write_atomic(f"{folder}/{VERDICT}", json.dumps(asdict(verdict), indent=1).encode() + b"\n")
+    data = Redactor(secrets_of(os.environ)).value(asdict(verdict))
+    write_atomic(f"{folder}/{VERDICT}", json.dumps(data, indent=1).encode() + b"\n")
 
 
 def read_verdict(folder: str) -> Verdict | None:

@@ -4,6 +4,7 @@ import os
 import secrets
 import select
 import time
+import uuid
 from typing import NamedTuple
 
 from ..agents.attempts import Spec, State, state_of
@@ -73,7 +74,8 @@ def begin_trial(folder: str, name: str, model: str | None, root: Root, config: C
         f"Create the file {FILE} in the current folder. Its only content is this word: {word}\n"
         "Then stop. Do nothing else, and ask nothing: nobody is here to answer.\n"
     )
-    job = Job(project, STEP, "hello", prompt, f"agent-test-{word}", branch="main", seconds=SECONDS)
+    name = f"agent-test-{word}"
+    job = Job(uuid.uuid4().hex, project, STEP, "hello", name, prompt, branch="main", seconds=SECONDS)
     return Trial(folder, word, config, begin(f"{folder}/attempt", job))
 
 

@@ -1,6 +1,7 @@
 """Calling an agent for one step of one story: everything a call needs, gathered, and the attempt started."""
 
 import os
+import re
 import tempfile
 import time
 import uuid
@@ -12,7 +13,7 @@ from ..agents.launchers import Launcher, launch, launcher_from, stop_argv
 from ..agents.limits import limits_file, limits_folder, read_parked
 from ..agents.packages import PACKAGES
 from ..agents.permissions import permissions_for
-from ..agents.protocol import Agent, Call, Request
+from ..agents.protocol import Agent, Call, HasStop, Request
 from ..agents.registry import find_agent
 from ..agents.shim.redaction import secrets_of
 from ..agents.starting import Limits, start
@@ -27,18 +28,31 @@ from ..workflows.pipelines import Step
 _FAR = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
 
 
+_AUTHOR = re.compile(r"(?P<name>[^<>\n]+) <(?P<email>[^<>\n]+)> ")
+
+
 class Job(NamedTuple):
     """One step of one story, for one agent call."""
 
+    id: str  # of the attempt
     project: Project
     step: Step
     story: str
-    prompt: str
     name: str  # of the instance
+    prompt: str = ""
     branch: str = ""
     skill: Skill | None = None
     resume: str | None = None
     seconds: float = 0.0  # time limit; 0: the project's
+
+    @property
+    def private(self) -> str:
+        """A short path: programs put sockets into their temporary folder, and a socket's path has 107 letters."""
+        return os.path.join(tempfile.gettempdir(), f"bmad-{self.id[:12]}")
+
+    @property
+    def scratch(self) -> str:
+        return f"{self.private}/tmp"  # noqa: S108 (below a folder of the attempt's own)
 
 
 class AccountParked(AutopilotError):
@@ -80,8 +94,6 @@ def begin(folder: str, job: Job) -> Spec:
     launcher = _launcher(project, role)
     worktree = project.root.checkout
     refuse_while_parked(agent.name)
-    name = uuid.uuid4().hex
-    private = os.path.join(tempfile.gettempdir(), f"bmad-{name[:12]}")
     request = Request(
         prompt=job.prompt,
         session=str(uuid.uuid4()),
@@ -99,24 +111,25 @@ def begin(folder: str, job: Job) -> Spec:
         name=job.name,
         branch=job.branch,
         story=job.story,
+        scratch="" if launcher else job.scratch,
     )
     environment = agent_environment(
         os.environ,
         variables=(*agent.variables, *(launcher.variables if launcher else ())),
         passed=config.passed,
-        private=private,
+        private=job.private,
         identity=_identity(agent, worktree),
     )
-    call, stop = _placed(agent, agent.call(request), request, launcher, name, environment)
+    call, stop = _placed(agent, agent.call(request), request, launcher, job.id, environment)
     spec = Spec(
-        id=name,
+        id=job.id,
         agent=agent.name,
         step=job.step.name,
         story=job.story,
         session=request.resume or request.session,
         worktree=worktree,
         argv=(),
-        private=private,
+        private=job.private,
         created_at=time.time(),
         name=job.name,
         role=role,
@@ -152,7 +165,7 @@ def _placed(
     environment: dict[str, str],
 ) -> tuple[Call, tuple[str, ...]]:
     """The call as it is really made, its program found, and what stops it beyond a signal."""
-    stop = agent.stop(request) if hasattr(agent, "stop") else ()
+    stop = agent.stop(request) if isinstance(agent, HasStop) else ()
     argv = call.argv
     if launcher is not None:
         far = {key: environment[key] for key in _FAR if key in environment} | dict(call.environment)
@@ -174,11 +187,11 @@ def _program(name: str, agent: Agent, worktree: str) -> str:
 
 
 def _identity(agent: Agent, worktree: str) -> Identity:
-    """Who commits. The author stays whoever the user is to git."""
-    known = ask(Question(("git", "config", "user.email"), own_environment=True), worktree)
-    return Identity(
-        f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid", bool(known and known.ok)
-    )
+    """Who commits. The author stays whoever the user is to git, said outright: Gemini hides the user's settings."""
+    known = ask(Question(("git", "var", "GIT_AUTHOR_IDENT"), own_environment=True), worktree)
+    author = _AUTHOR.match(known.out) if known is not None and known.ok else None
+    name, email = f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid"
+    return Identity(name, email, (author["name"], author["email"]) if author else None)
 
 
 def _listed_name(skill: Skill) -> str:

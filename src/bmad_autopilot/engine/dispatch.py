@@ -25,6 +25,7 @@ from ..project.excludes import ensure_excludes
 from ..project.open import Project, open_project
 from ..project.programs import Question, ask
 from ..runs.layout import attempt_folder, find_attempts, make_run, runs_folder
+from ..workflows.contract import agent_state, review_file
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, Step
 from ..workflows.prompts import prompt_for
 from ..workflows.step_context import Files, StepContext
@@ -134,38 +135,44 @@ def _start(task: _Task) -> str:
     refuse_while_parked(task.project.config.agent_of(task.step.role))
     ensure_excludes(task.project.root)
     _set_before(task)
-    context = StepContext(
-        task.step.name,
-        task.story,
-        _files(task),
-        invocation=skill.invocation if skill else None,
-        skill=task.step.skill,
-        version=task.project.bmad.version or "",
-    )
-    run = make_run(runs_folder(task.project.root.path), SESSION, task.step.name, time.time())
-    folder = attempt_folder(run, 1, task.step.name, 1)
-    os.makedirs(folder, 0o700)
-    _set_aside(task, run)
     job = Job(
+        uuid.uuid4().hex,
         task.project,
         task.step,
         task.story,
-        prompt_for(context),
         task.name,
         branch=task.branch or _branch(task.project),
         skill=skill,
         seconds=task.seconds,
     )
-    begin(folder, job)
+    run = make_run(runs_folder(task.project.root.path), SESSION, task.step.name, time.time())
+    folder = attempt_folder(run, 1, task.step.name, 1)
+    os.makedirs(folder, 0o700)
+    _set_aside(task, run)
+    begin(folder, job._replace(prompt=_prompt(job)))
     return folder
 
 
-def _files(task: _Task) -> Files:
-    folders = task.project.folders
+def _prompt(job: Job) -> str:
+    folders = job.project.folders
     head = ask(Question(("git", "rev-parse", "--verify", "-q", "HEAD"), own_environment=True), folders.base)
-    story = Evidence(task.project, task.story).story_file()
-    baseline = head.out.strip() if head is not None and head.ok else None
-    return Files(folders.implementation, task.project.require_board(), story, baseline)
+    files = Files(
+        folders.implementation,
+        job.project.require_board(),
+        story=Evidence(job.project, job.story).story_file(),
+        baseline=head.out.strip() if head is not None and head.ok else None,
+        scratch=job.scratch,
+    )
+    return prompt_for(
+        StepContext(
+            job.step.name,
+            job.story,
+            files,
+            invocation=job.skill.invocation if job.skill else None,
+            skill=job.step.skill,
+            version=job.project.bmad.version or "",
+        )
+    )
 
 
 def _branch(project: Project) -> str:
@@ -185,7 +192,7 @@ def _set_aside(task: _Task, run: str) -> None:
     """What is there afterwards is this attempt's: an old verdict goes into the run. So does a copy of the purpose
     that a person gave the workspace, which an instance's command may write over."""
     if task.step == CODE_REVIEW:
-        verdict = Evidence(task.project, task.story).state_path("review")
+        verdict = review_file(task.project.folders.implementation, task.story)
         if os.path.exists(verdict):
             os.replace(verdict, os.path.join(run, "review-before.json"))
     metadata = os.path.join(task.project.root.checkout, METADATA)
@@ -224,9 +231,9 @@ def _finish(task: _Task, folder: str) -> ExecutionResult | None:
 
 @contextmanager
 def _board_watch(task: _Task) -> Iterator[FileWatch]:
-    look = Evidence(task.project, task.story)
-    paths = [task.project.require_board(), look.state_path("review"), look.state_path("agent-state")]
-    board = FileWatch([*paths, *([story] if (story := look.story_file()) else [])])
+    folder = task.project.folders.implementation
+    states = [review_file(folder, task.story), agent_state(folder, task.story)]
+    board = FileWatch([task.project.require_board(), *states, f"{folder}/{task.story}.md"])
     try:
         yield board
     finally:

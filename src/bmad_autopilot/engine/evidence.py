@@ -10,9 +10,19 @@ from ..core.errors import FileError
 from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, Kind
 from ..files import read_bytes
 from ..project.open import Project
+from ..workflows.contract import agent_state, review_file
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, Step
 
 MAX_STATE = 1024 * 1024
+
+
+def _read(path: str) -> dict[str, object]:
+    """A state file as agents write it; what is none of ours to understand says nothing."""
+    try:
+        data = json.loads(read_bytes(path, limit=MAX_STATE).decode("utf-8-sig"))
+    except (FileError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 class Evidence:
@@ -21,6 +31,7 @@ class Evidence:
     def __init__(self, project: Project, story: str) -> None:
         self._project = project
         self._board: Board = read_board(project.require_board())
+        self._folder = project.folders.implementation
         self.row: Row = find_row(self._board, story, Kind.STORY)
 
     @property
@@ -44,7 +55,7 @@ class Evidence:
 
     def question(self) -> str | None:
         """The first question that waits for an answer in the story's agent-state file."""
-        state = self._state("agent-state")
+        state = _read(agent_state(self._folder, self.row.key))
         questions = state.get("questions")
         for one in questions if isinstance(questions, list) else ():
             if isinstance(one, dict) and one.get("answer") is None and isinstance(one.get("question"), str):
@@ -52,20 +63,13 @@ class Evidence:
         return None
 
     def _has_verdict(self) -> bool:
-        return self._state("review").get("reviewResult") in ("approved", "changes-requested")
-
-    def _state(self, kind: str) -> dict[str, object]:
-        try:
-            data = json.loads(read_bytes(self.state_path(kind), limit=MAX_STATE).decode("utf-8-sig"))
-        except (FileError, ValueError, RecursionError):
-            return {}
-        return data if isinstance(data, dict) else {}
+        return _read(review_file(self._folder, self.row.key)).get("reviewResult") in (
+            "approved",
+            "changes-requested",
+        )
 
     def story_file(self) -> str | None:
         return next(iter(self._story_files()), None)
-
-    def state_path(self, kind: str) -> str:
-        return os.path.join(os.path.dirname(self._board.path), f"{self.row.key}.{kind}.json")
 
     def _story_files(self) -> list[str]:
         folders = self._project.folders

@@ -10,6 +10,7 @@ class Files(NamedTuple):
     board: str
     story: str | None = None  # None: this step writes it
     baseline: str | None = None  # the commit the story began at
+    scratch: str | None = None  # for temporary files; it goes with the attempt
 
 
 class Answered(NamedTuple):

@@ -10,6 +10,7 @@ import time
 from .redaction import Redactor
 
 MAX_LINE = 1024 * 1024  # the rest of a longer line is not kept
+CUT = 4096
 MAX_FILE = 64 * 1024 * 1024  # beyond it only the last lines are kept, because they say how it ended
 MAX_TAIL = 256 * 1024
 MAX_KNOWN = 20_000
@@ -83,6 +84,8 @@ class Recorder:
         self._record("note", text)
 
     def _line(self, stream: str, raw: bytes) -> list[dict[str, object] | str]:
+        if self._cut[stream]:
+            raw = raw[:-CUT]  # half of a secret is not known for one
         text = raw.decode("utf-8", "replace").rstrip("\r")
         if not text.strip():
             return []
