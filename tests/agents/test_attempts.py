@@ -87,7 +87,8 @@ def test_linked_work_trees_have_locks_of_their_own(tree: Path, tmp_path: Path) -
 def test_a_lost_attempt_is_swept_kept_and_settled_once(tree: Path, folder: Path) -> None:
     code = (
         "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "sleeper = [sys.executable, '-c', 'import time; time.sleep(1000)']\n"
+        "child = subprocess.Popen(sleeper, start_new_session=True)\n"
         "open('half.txt', 'w').write('half'); open('pid', 'w').write(str(child.pid)); os.rename('pid', 'child')\n"
         "time.sleep(1000)"
     )
@@ -110,7 +111,8 @@ def test_a_lost_attempt_is_swept_kept_and_settled_once(tree: Path, folder: Path)
 def test_what_is_left_of_a_lost_attempt_is_ended_before_the_next_starts(tree: Path, tmp_path: Path) -> None:
     code = (
         "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "sleeper = [sys.executable, '-c', 'import time; time.sleep(1000)']\n"
+        "child = subprocess.Popen(sleeper, start_new_session=True)\n"
         "open('pid', 'w').write(str(child.pid)); os.rename('pid', 'child'); time.sleep(1000)"
     )
     begin(tmp_path / "one", tree, code)

@@ -32,20 +32,10 @@ def test_status_names_it_and_its_clients_invocation(sample: SampleProject) -> No
     assert following["invocation"].startswith("/bmad-")
 
 
-def test_the_plan_shows_its_command_with_what_is_known(sample: SampleProject) -> None:
-    ran = run_bmad("next", "--dry-run", "--json", cwd=sample.root)
-    (step,) = json.loads(ran.out)["steps"]
-    prompt = "/bmad-code-review 1-2-sign-in"
-    assert step["argv"] == [
-        "./scripts/claude-instance",
-        "create",
-        "{name}",
-        "--prompt",
-        prompt,
-        "--branch",
-        "{branch}",
-    ]
-    assert "claude-instance create" in run_bmad("next", "--dry-run", cwd=sample.root).out
+def test_the_plan_names_it(sample: SampleProject) -> None:
+    (step,) = json.loads(run_bmad("next", "--dry-run", "--json", cwd=sample.root).out)["steps"]
+    assert (step["agent"], step["prompt"]) == ("instance", "/bmad-code-review 1-2-sign-in")
+    assert "code-review (qa: instance)" in run_bmad("next", "--dry-run", cwd=sample.root).out
 
 
 def test_doctor_looks_for_its_program_and_never_starts_it(sample: SampleProject, machine: Machine) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import click
 
-from ..agents.calls import PROGRAMS
 from ..agents.limits import limits_file, limits_folder, read_parked
 from ..agents.packages import PACKAGES
+from ..agents.registry import PROGRAMS
 from ..project.config import ROLES, Config, load_config
 from ..project.custom import CustomAgent
 from ..project.programs import Answer, Question, ask_all, find_program

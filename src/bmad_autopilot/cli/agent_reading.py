@@ -9,13 +9,12 @@ from typing import NamedTuple
 from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
 from ..agents.outcomes import Outcome
 from ..agents.protocol import Agent
-from ..agents.registry import find_agent
+from ..agents.registry import recorded_agent
 from ..agents.shim import records
 from ..agents.verdicts import judge, read_verdict
 from ..core.errors import FileError, UsageError
 from ..files import read_bytes
 from ..project.config import Config
-from ..project.custom import CustomAgent
 from ..runs.layout import Place
 from ..views.calls import CallView, EndView
 
@@ -40,17 +39,7 @@ def read_call(place: Place, config: Config) -> Call:
     if not os.path.exists(f"{place.folder}/{records.SPEC}"):
         raise UsageError(f"{place.name} was never started", hint="bmad agent list")
     spec = read_spec(place.folder)
-    return Call(place, spec, _agent(spec.agent, config))
-
-
-def _agent(name: str, config: Config) -> Agent:
-    """An agent of the project's own may have gone from its settings since: its calls can still be read."""
-    try:
-        return find_agent(name, config.agents)
-    except UsageError:
-        from ..agents.command import Command
-
-        return Command(name, CustomAgent(()))
+    return Call(place, spec, recorded_agent(spec.agent, config.agents))
 
 
 def view(call: Call) -> CallView:

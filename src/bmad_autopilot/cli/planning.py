@@ -1,15 +1,11 @@
 """Showing what a run would do."""
 
-import shlex
-
 import click
 
-from ..agents.calls import CALLS
 from ..board.edit import find_cell
 from ..board.sprint import Row
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
 from ..core.statuses import DONE, PARKED, UNKNOWN
-from ..project.config import Config
 from ..views.terminal import Terminal, clean, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
 from .facts import Facts, drift_of, print_json, terminal
@@ -32,11 +28,11 @@ def show_plan(
     steps = [step for plan in plans for step in plan]
     missing = missing_skills(steps)
     if as_json:
-        print_json(_document(project.config, pipeline, steps, missing))
+        print_json(_document(pipeline, steps, missing))
     else:
         out = terminal(ctx)
         for row, plan in zip(rows, plans, strict=True):
-            _show_story(project.config, row, plan, pipeline, out)
+            _show_story(row, plan, pipeline, out)
         if steps:
             click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
         for item in drift_of(facts, rows):
@@ -56,7 +52,7 @@ def _refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
             find_cell(facts.board.cells, row.key)
 
 
-def _show_story(config: Config, row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
+def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
     rest = f" is {clean(row.status.raw) or '(empty)'}"
     if not plan:
         rest += ": nothing to do" if row.meaning == DONE else ": left alone"
@@ -68,44 +64,20 @@ def _show_story(config: Config, row: Row, plan: list[PlannedStep], pipeline: str
     for number, step in enumerate(plan, 1):
         before = f"{step.step.before} before, " if step.step.before else ""
         board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"
-        click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({step.step.role}); {board}")
-        for line in _command(config, step, out.width - 5):
-            click.echo("     " + out.style(line, "dim"))
+        who = " ".join(filter(None, (f"{step.step.role}:", clean(step.agent), clean(step.model or ""))))
+        click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({who}); {board}")
+        click.echo("     " + out.style(cut(clean(_call(step)), out.width - 5), "dim"))
     click.echo("")
 
 
-def _argv(config: Config, step: PlannedStep) -> list[str] | None:
+def _call(step: PlannedStep) -> str:
+    """How the prompt begins, which is what the call is about."""
     if step.prompt is None:
-        return None
-    custom = config.agents.get(step.agent)
-    if custom is None:
-        return CALLS[step.agent](step.prompt, step.model)
-    from ..agents.command import Command
-    from ..agents.protocol import Request
-
-    # What is not known before the run keeps its placeholder.
-    request = Request(step.prompt, "{session}", "{worktree}", name="{name}", branch="{branch}", story=step.story)
-    return list(Command(step.agent, custom).call(request._replace(model=step.model)).argv)
+        return f"(BMAD's {step.step.skill} is not installed for {step.agent})"
+    return step.prompt
 
 
-def _command(config: Config, step: PlannedStep, width: int) -> list[str]:
-    """The call as one would type it, broken between arguments with a backslash."""
-    argv = _argv(config, step)
-    if argv is None:
-        return [f"(BMAD's {step.step.skill} is not installed for {step.agent})"]
-    lines = [""]
-    for word in map(clean, map(shlex.quote, argv)):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) + 2 > width:
-            lines[-1] += " \\"
-            lines.append("  " + word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
-    return lines
-
-
-def _document(
-    config: Config, pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]
-) -> dict[str, object]:
+def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]) -> dict[str, object]:
     return {
         "version": 1,
         "kind": "plan",
@@ -118,7 +90,8 @@ def _document(
                 "agent": step.agent,
                 "board_before": step.step.before,
                 "board_after": step.step.after,
-                "argv": _argv(config, step),
+                "model": step.model,
+                "prompt": step.prompt,
             }
             for step in steps
         ],

@@ -5,15 +5,12 @@ import random
 import time
 
 from ..agents.attempts import Result, Spec, State, read_result, read_spec, settle_lost, state_of
-from ..agents.command import Command
 from ..agents.limits import clear, limits_file, limits_folder, record_refusal
 from ..agents.outcomes import Limit, Outcome, Verdict
-from ..agents.protocol import Agent
-from ..agents.registry import NAMES, find_agent
+from ..agents.registry import recorded_agent
 from ..agents.starting import collect
 from ..agents.verdicts import judge, read_verdict, write_verdict
 from ..project.config import Config
-from ..project.custom import CustomAgent
 
 
 class Harvest:
@@ -44,16 +41,9 @@ def examine(folder: str, config: Config) -> Harvest:
         assert result is not None, folder
         return Harvest(read_spec(folder), result, known)
     spec = read_spec(folder)
-    spec, result, verdict = judge(folder, _agent(spec, config))
+    spec, result, verdict = judge(folder, recorded_agent(spec.agent, config.agents))
     _note_limit(spec, result, verdict)
     return Harvest(spec, result, verdict)
-
-
-def _agent(spec: Spec, config: Config) -> Agent:
-    """A call of an agent that the settings no longer have is judged as any command's is."""
-    if spec.agent in NAMES or spec.agent in config.agents:
-        return find_agent(spec.agent, config.agents)
-    return Command(spec.agent, CustomAgent(()))
 
 
 def _note_limit(spec: Spec, result: Result, verdict: Verdict) -> None:

@@ -81,7 +81,10 @@ def _scratch(context: StepContext) -> str:
     if context.files.scratch is None:
         return " Outside this working folder write nothing."
     where = inline(context.files.scratch, MAX_PATH)
-    return f" Temporary files go into `{where}`, by just this path;\n  outside it and this working folder write nothing."
+    return (
+        f" Temporary files go into `{where}`, by just this\n"
+        "  path; outside it and this working folder write nothing."
+    )
 
 
 def _places(context: StepContext) -> str:

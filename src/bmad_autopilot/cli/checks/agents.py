@@ -3,8 +3,8 @@
 import os
 import shutil
 
-from ...agents.calls import PROGRAMS
 from ...agents.packages import PACKAGES
+from ...agents.registry import PROGRAMS
 from ...project.config import Config
 from ...project.custom import CustomAgent
 from ...project.open import Project
