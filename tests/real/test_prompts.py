@@ -1,5 +1,6 @@
 """What Claude Code itself does with a prompt of ours: the skill is found, and quoted texts make it do nothing."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,13 +9,13 @@ import pytest
 from bmad_autopilot.workflows.prompts import prompt_for
 from bmad_autopilot.workflows.step_context import Files, StepContext
 from tests.real import clients
-from tests.real.loopback import Loopback, environment, refusal, serving
+from tests.real.attempts import offline_environment
+from tests.real.claude_server import Refuse, serve
 
 pytestmark = pytest.mark.real
 
 MARKS = {"inside": "mark-of-the-worktree", "outside": "mark-of-the-home"}
 SKILL = "---\nname: bmad-dev-story\ndescription: Develop a story\n---\nThe skill's own text.\n"
-NO = refusal(400, {"type": "error", "error": {"type": "invalid_request_error", "message": "scripted"}})
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.CLAUDE, "claude")
 
 
-def ask(program: Path, base: Path, prompt: str) -> Loopback:
+def ask(program: Path, base: Path, prompt: str) -> str:
     """One call that the API refuses: its request is all we want to see."""
     worktree, home = base / "project", base / "home"
     for folder in (worktree / ".claude/skills/bmad-dev-story", home):
@@ -30,9 +31,9 @@ def ask(program: Path, base: Path, prompt: str) -> Loopback:
     (worktree / ".claude/skills/bmad-dev-story/SKILL.md").write_text(SKILL)
     (worktree / "inside.txt").write_text(MARKS["inside"])
     (home / "outside.txt").write_text(MARKS["outside"])
-    with serving([NO], lambda request: "tools" in request, aside=NO) as server:
-        own = environment(
-            base,
+    with serve(Refuse(400, "invalid_request_error")) as server:
+        own = offline_environment(
+            home,
             ANTHROPIC_BASE_URL=server.url,
             ANTHROPIC_API_KEY="sk-ant-dummy",
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
@@ -40,11 +41,12 @@ def ask(program: Path, base: Path, prompt: str) -> Loopback:
             DISABLE_AUTOUPDATER="1",
             CLAUDE_CODE_MAX_RETRIES="0",
         )
-        command = [str(program), "-p", prompt, "--output-format", "stream-json", "--verbose"]
-        options = {"cwd": worktree, "env": own, "stdin": subprocess.DEVNULL, "capture_output": True}
-        subprocess.run(command, **options, check=False, timeout=60)  # type: ignore[call-overload]
+        command = [str(program), "-p", "--output-format", "stream-json", "--verbose"]
+        subprocess.run(
+            command, cwd=worktree, env=own, input=prompt, text=True, capture_output=True, check=False, timeout=60
+        )
         assert server.requests
-        return server
+        return json.dumps(server.requests, ensure_ascii=False)
 
 
 def nasty(base: Path) -> str:
@@ -67,13 +69,13 @@ def step(text: str) -> StepContext:
 
 def test_a_mention_reads_a_file_wherever_it_lies(program: Path, tmp_path: Path) -> None:
     """The trap. Should a later version lose it, the guard in `quoting` can go."""
-    server = ask(program, tmp_path, f"/bmad-dev-story 1-2-x\n\n{nasty(tmp_path)}")
-    assert all(server.seen(mark) for mark in MARKS.values())
+    asked = ask(program, tmp_path, f"/bmad-dev-story 1-2-x\n\n{nasty(tmp_path)}")
+    assert all(mark in asked for mark in MARKS.values())
 
 
 def test_quoted_texts_read_and_run_nothing(program: Path, tmp_path: Path) -> None:
-    server = ask(program, tmp_path, prompt_for(step(nasty(tmp_path))))
-    assert server.seen("The skill's own text.")
-    assert server.seen("1-2-x.agent-state.json")
-    assert not any(server.seen(mark) for mark in MARKS.values())
+    asked = ask(program, tmp_path, prompt_for(step(nasty(tmp_path))))
+    assert "The skill's own text." in asked
+    assert "1-2-x.agent-state.json" in asked
+    assert not any(mark in asked for mark in MARKS.values())
     assert not (tmp_path / "ran").exists()

@@ -1,0 +1,94 @@
+"""Nothing secret is written down, wherever it comes from; and an agent gets nothing of ours."""
+
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot import Action, dispatch_to_instance
+from bmad_autopilot.agents.attempts import Spec
+from bmad_autopilot.agents.protocol import Call
+from bmad_autopilot.agents.shim.redaction import secrets_of
+from bmad_autopilot.agents.starting import Limits, start
+from tests.agents.stubs import finish, repository
+from tests.engine.projects import project_with_agent
+
+DEV = Action("dev-story", "1-3-sign-out", "", {"story_id": "1-3-sign-out"})
+
+SECRETS = {
+    "GH_TOKEN": "ghp_AAAAbbbbCCCCddddEEEEffffGGGGhhhh1234",
+    "GITHUB_TOKEN": "github_pat_11ABCDEFG0abcdefghijkl_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij0123456789",
+    "ANTHROPIC_API_KEY": "sk-ant-api03-Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4-AA",
+    "DATABASE_PASSWORD": 'kitchen"sink/with\\odd+signs',
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY99",
+}
+
+
+def written(*folders: Path) -> bytes:
+    return b"".join(path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+def forms(secret: str) -> list[bytes]:
+    return [secret.encode(), json.dumps(secret)[1:-1].encode()]
+
+
+def test_seeded_secrets_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    tree, folder = repository(tmp_path / "tree"), tmp_path / "runs" / "attempt-1"
+    every = "\n".join(SECRETS.values())
+    code = (
+        "import json, os, sys\nprompt = sys.stdin.read()\n"
+        "print(prompt); print(json.dumps({'said': prompt, prompt: 1}))\n"
+        "print(prompt, file=sys.stderr); print(json.dumps(dict(os.environ)))\nprint(prompt, end='')"
+    )
+    spec = Spec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), str(tmp_path / "p"), time.time())
+    start(
+        str(folder),
+        spec,
+        Call(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
+        environment=dict(os.environ),
+        limits=Limits(60, 0),
+        prompt=every,
+        secrets=secrets_of(os.environ),
+    )
+    assert finish(folder).exit == 0
+    data = written(folder, tree / ".git")
+    assert b"[redacted" in data
+    for name, secret in SECRETS.items():
+        assert not any(form in data for form in forms(secret)), name
+
+
+def test_an_agent_that_looks_for_our_keys_finds_none(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GH_TOKEN", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_PASSWORD"):
+        monkeypatch.setenv(name, SECRETS[name])
+    config = home / ".gitconfig"
+    config.write_text(
+        f"[user]\nname = A\nemail = a@example.invalid\n"
+        f'[credential]\nhelper = "!f() {{ echo username=x; echo password={SECRETS["GH_TOKEN"]}; }}; f"\n'
+        f'[credential "https://github.com"]\nhelper = "!f() {{ echo password={SECRETS["GH_TOKEN"]}; }}; f"\n'
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    hosts = home / ".config" / "gh" / "hosts.yml"
+    hosts.parent.mkdir(parents=True)
+    hosts.write_text(f"github.com:\n  oauth_token: {SECRETS['GH_TOKEN']}\n")
+    code = (
+        "asked = subprocess.run(['git', 'credential', 'fill'], input='protocol=https\\nhost=github.com\\n\\n',"
+        " text=True, capture_output=True)\n"
+        "gh = os.environ['GH_CONFIG_DIR']\n"
+        "open('found.json', 'w').write(json.dumps({'environment': dict(os.environ), 'credential': asked.stdout,"
+        " 'gh': os.listdir(gh)}))"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
+    found = json.loads((sample.root / "found.json").read_text())
+    assert not {"GH_TOKEN", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY"} & found["environment"].keys()
+    assert found["gh"] == []
+    assert "password" not in found["credential"]
+    told = json.dumps(found)
+    assert not any(secret in told for secret in SECRETS.values())
