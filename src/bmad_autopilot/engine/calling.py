@@ -187,7 +187,7 @@ def _program(name: str, agent: Agent, worktree: str) -> str:
 
 
 def _identity(agent: Agent, worktree: str) -> Identity:
-    """Who commits. The author stays whoever the user is to git. Said outright: Gemini hides the user's settings."""
+    """Who commits. The author stays whoever the user is to git, said outright: Gemini hides their settings."""
     known = ask(Question(("git", "var", "GIT_AUTHOR_IDENT"), own_environment=True), worktree)
     author = _AUTHOR.match(known.out) if known is not None and known.ok else None
     name, email = f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid"
