@@ -13,7 +13,7 @@ def project_with_agent(
     root: Path, code: str, *, board: str | None = None, settings: str = "", completion: str = "exit"
 ) -> SampleProject:
     """`code` runs in the project's folder; sys.argv[1] is the prompt, sys.argv[2] the story, [3] the instance."""
-    sample = make_project(root, **({"board": board, "stories": {}} if board else {}))
+    sample = make_project(root) if board is None else make_project(root, board=board, stories={})
     script = sample.write("scripts/agent.py", PREAMBLE + code)
     command = [sys.executable, str(script), "{prompt}", "{story}", "{name}", "{branch}"]
     sample.write(

@@ -57,7 +57,7 @@ def test_killed_at_many_lines(tmp_path: Path) -> None:
 
 
 def killed_at_lines(tmp_path: Path, step: int) -> list[int]:
-    killed = []
+    killed: list[int] = []
     for line in range(1, 20_000, step):
         project = make(tmp_path / f"line-{line}", 1, 0.05)
         code = start(project, line).wait(60)

@@ -129,7 +129,10 @@ def test_a_reviewer_is_another_conversation(sample: SampleProject, monkeypatch: 
     verdict = {"reviewResult": "changes-requested", "summary": "no test"}
     path = sample.implementation / "1-2-sign-in.review.json"
     for _ in range(2):
-        script = [Use("Write", {"file_path": str(path), "content": json.dumps(verdict)}), Say("Reviewed.")]
+        script: list[Reply] = [
+            Use("Write", {"file_path": str(path), "content": json.dumps(verdict)}),
+            Say("Reviewed."),
+        ]
         with served(monkeypatch, *script) as server:
             assert dispatch_code_review("1-2", project=str(sample.root)).status == "success"
             roles = {message["role"] for message in server.requests[0]["messages"]}
