@@ -33,7 +33,13 @@ def main(project: str) -> None:
             dispatch_to_instance(action, f"bmad-{story}", project=project)
 
 
-_OURS = tuple(f"bmad_autopilot/{room}/" for room in ("engine", "agents", "runs"))
+# Where a call is started, waited for and taken in.
+_FILES = ("attempts", "starting", "watching", "worktree_lock", "verdicts")
+_OURS = (
+    "bmad_autopilot/engine/",
+    "bmad_autopilot/runs/",
+    *(f"bmad_autopilot/agents/{name}.py" for name in _FILES),
+)
 
 
 class _Bomb:

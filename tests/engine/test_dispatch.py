@@ -85,8 +85,16 @@ def test_a_story_declared_blocked_needs_somebody(tmp_path: Path) -> None:
     assert (result.status, result.story_id) == ("intervention_needed", "1-3-sign-out")
 
 
+def test_a_story_that_is_parked_is_not_started(tmp_path: Path) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-3-sign-out: blocked\n"
+    sample = project_with_agent(tmp_path / "project", "open('ran', 'w')", board=board)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.message) == ("intervention_needed", "blocked")
+    assert not (sample.root / "ran").exists()
+
+
 def test_an_agent_that_blocks_and_lingers_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.dispatch.BLOCKED_GRACE", 0.2)
+    monkeypatch.setattr("bmad_autopilot.engine.closing.BLOCKED_GRACE", 0.2)
     sample = project_with_agent(tmp_path / "project", SET_STATUS + "set_status('blocked')\ntime.sleep(600)")
     result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
     assert (result.status, result.message) == ("intervention_needed", "blocked")

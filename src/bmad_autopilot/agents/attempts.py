@@ -10,6 +10,7 @@ import os
 import time
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from types import UnionType
 from typing import Any, get_origin, get_type_hints
 
@@ -18,7 +19,7 @@ from ..files import is_locked, read_bytes, write_atomic
 from .outcomes import Spend, Tokens
 from .protocol import Ending
 from .shim import children, endings, records, work
-from .shim.supervisor import remove_private
+from .shim.private import remove_private
 
 MAX_RECORD = 1024 * 1024
 REFS = "refs/autopilot/attempts/"
@@ -137,8 +138,8 @@ def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make(kind: type[Any], data: dict[str, Any], path: str) -> Any:
-    known = _known(kind, data)
-    wrong = [name for name, value in known.items() if not isinstance(value, _types(kind)[name])]
+    known, types = _known(kind, data), _types(kind)
+    wrong = [name for name, value in known.items() if not isinstance(value, types[name])]
     missing = [one.name for one in fields(kind) if one.name not in known and _is_needed(one)]
     if wrong or missing:
         problem = f"`{wrong[0]}` is not what it should be" if wrong else f"`{missing[0]}` is missing"
@@ -150,6 +151,7 @@ def _is_needed(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
 
+@cache
 def _types(kind: type[Any]) -> dict[str, Any]:
     """What `isinstance` takes; a whole number will do where a time is wanted."""
     hints = get_type_hints(kind)

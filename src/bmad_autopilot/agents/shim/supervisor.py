@@ -9,13 +9,12 @@ import time
 
 from . import children, endings, work
 from .order import read_order
+from .private import make_private, remove_private
 from .records import CANCEL, EVENTS, claim_start, read_time_limit, reserve_result, write_result
 from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .order import Order
     from .recorder import Recorder
 
@@ -66,7 +65,7 @@ class _Supervisor:
         before: dict[str, list[str]] = {}
         try:
             children.become_subreaper()
-            _make_private(self.order["private"])
+            make_private(self.order["private"])
             before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
             self._start()
             reserve_result(self.folder)
@@ -321,32 +320,3 @@ class _Supervisor:
             for _ in range(100_000):
                 if not self._hear(fd):
                     break
-
-
-def _make_private(folder: str) -> None:
-    for part in ("", "/tmp", "/gh"):
-        os.makedirs(f"{folder}{part}", 0o700, exist_ok=True)
-
-
-def remove_private(folder: str) -> str:
-    """The attempt's own temporary folder, whatever the agent left in it. What could not be removed is said."""
-
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            if not os.path.islink(f"{path}/{name}"):
-                _try(os.chmod, f"{path}/{name}", 0o700)  # module caches are read-only
-    for path, folders, files in os.walk(folder, topdown=False):
-        for name in files:
-            _try(os.unlink, f"{path}/{name}")
-        for name in folders:
-            inner = f"{path}/{name}"
-            _try(os.unlink if os.path.islink(inner) else os.rmdir, inner)
-    _try(os.rmdir, folder)
-    return f"{folder} could not be removed" if os.path.lexists(folder) else ""
-
-
-def _try(action: Callable[..., None], *arguments: object) -> None:
-    try:
-        action(*arguments)
-    except OSError:
-        pass

@@ -1,0 +1,94 @@
+"""Starting a task: the skill looked for, the board set, old verdicts moved aside, the prompt written."""
+
+import os
+import time
+import uuid
+
+from ..board.store import set_status
+from ..core.statuses import BACKLOG, IN_PROGRESS, READY
+from ..files import read_bytes, write_atomic
+from ..project.excludes import ensure_excludes
+from ..project.open import Project
+from ..project.programs import Question, ask
+from ..runs.layout import attempt_folder, make_run, runs_folder
+from ..workflows.contract import review_file
+from ..workflows.pipelines import CODE_REVIEW
+from ..workflows.prompts import prompt_for
+from ..workflows.step_context import Files, StepContext
+from .calling import Job, begin, refuse_while_parked, skill_for
+from .evidence import Evidence
+from .task import Task
+
+METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
+SESSION = "main"
+
+
+def start_task(task: Task) -> str:
+    """Everything that comes before an agent's start, and the start; the attempt's folder."""
+    skill = skill_for(task.project, task.step)
+    refuse_while_parked(task.agent)
+    ensure_excludes(task.project.root)
+    _set_before(task)
+    job = Job(
+        uuid.uuid4().hex,
+        task.project,
+        task.step,
+        task.story,
+        task.name,
+        branch=task.branch or _branch(task.project),
+        skill=skill,
+        seconds=task.seconds,
+    )
+    run = make_run(runs_folder(task.project.root.path), SESSION, task.step.name, time.time())
+    folder = attempt_folder(run, 1, task.step.name, 1)
+    os.makedirs(folder, 0o700)
+    _set_aside(task, run)
+    begin(folder, job._replace(prompt=_prompt(job)))
+    return folder
+
+
+def _prompt(job: Job) -> str:
+    folders = job.project.folders
+    head = ask(Question(("git", "rev-parse", "--verify", "-q", "HEAD"), own_environment=True), folders.base)
+    files = Files(
+        folders.implementation,
+        job.project.require_board(),
+        story=Evidence(job.project, job.story).story_file(),
+        baseline=head.out.strip() if head is not None and head.ok else None,
+        scratch=job.scratch,
+    )
+    return prompt_for(
+        StepContext(
+            job.step.name,
+            job.story,
+            files,
+            invocation=job.skill.invocation if job.skill else None,
+            skill=job.step.skill,
+            version=job.project.bmad.version or "",
+        )
+    )
+
+
+def _branch(project: Project) -> str:
+    answer = ask(Question(("git", "branch", "--show-current"), own_environment=True), project.root.checkout)
+    return answer.out.strip() if answer is not None and answer.ok else ""
+
+
+def _set_before(task: Task) -> None:
+    """We set in-progress before dispatch, so that nobody thinks the other will. A step that is further stays."""
+    row = Evidence(task.project, task.story).row
+    if task.step.before == IN_PROGRESS and row.meaning in (BACKLOG, READY):
+        board, state = task.project.require_board(), task.project.state_folder
+        set_status(board, row.key, IN_PROGRESS, state=state, expect=row.status.raw)
+
+
+def _set_aside(task: Task, run: str) -> None:
+    """What is there afterwards is this attempt's: an old verdict goes into the run. So does a copy of the purpose
+    that a person gave the workspace, which an instance's command may write over."""
+    if task.step == CODE_REVIEW:
+        verdict = review_file(task.project.folders.implementation, task.story)
+        if os.path.exists(verdict):
+            os.replace(verdict, os.path.join(run, "review-before.json"))
+    metadata = os.path.join(task.project.root.checkout, METADATA)
+    if os.path.isfile(metadata):
+        write_atomic(os.path.join(run, METADATA), read_bytes(metadata))
