@@ -10,7 +10,6 @@ import os
 import time
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from enum import StrEnum
-from functools import cache
 from types import UnionType
 from typing import Any, get_origin, get_type_hints
 
@@ -138,7 +137,7 @@ def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make(kind: type[Any], data: dict[str, Any], path: str) -> Any:
-    known, types = _known(kind, data), _types(kind)
+    known, types = _known(kind, data), _TYPES[kind]
     wrong = [name for name, value in known.items() if not isinstance(value, types[name])]
     missing = [one.name for one in fields(kind) if one.name not in known and _is_needed(one)]
     if wrong or missing:
@@ -151,7 +150,6 @@ def _is_needed(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
 
-@cache
 def _types(kind: type[Any]) -> dict[str, Any]:
     """What `isinstance` takes; a whole number will do where a time is wanted."""
     hints = get_type_hints(kind)
@@ -164,6 +162,9 @@ def _loose(hint: Any) -> Any:
     if hint is float:
         return (int, float)
     return get_origin(hint) or hint
+
+
+_TYPES = {kind: _types(kind) for kind in (Spec, Result)}
 
 
 def settle_lost(folder: str) -> Result:
