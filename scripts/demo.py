@@ -66,7 +66,7 @@ def _project(folder: Path) -> SampleProject:
 
 def _survive(project: SampleProject) -> int:
     """Start an agent call, kill whoever started it, and start again: the call is adopted, not repeated."""
-    say("\nNow a program of two lines gives story 1-3 to an agent. It is killed (-9) as soon as the agent works.\n")
+    say("\nNow a program of two lines gives story 1-3 to an agent, and is killed with -9 as soon as that works.\n")
     command = [sys.executable, "-c", ORCHESTRATOR]
     first = subprocess.Popen(command, cwd=project.root)
     while not (project.root / "sign_out.py").exists() and first.poll() is None:
