@@ -247,3 +247,56 @@ def test_a_record_with_a_wrong_type_is_an_error_that_names_the_field(
     path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
     with pytest.raises(FileError, match=f"`{field}` is not what it should be"):
         read_spec(str(folder))
+
+
+def test_a_removed_owner_file_does_not_open_the_work_tree(tree: Path, folder: Path, tmp_path: Path) -> None:
+    begin(folder, tree, WAIT_FOR_GO)
+    (tree / ".git" / worktree_lock.OWNER).unlink()
+    with pytest.raises(ConflictError, match="another agent works"):
+        begin(tmp_path / "attempt-2", tree, "open('second', 'w')")
+    (tree / "go").touch()
+    finish(folder)
+
+
+def test_what_a_record_says_is_not_trusted_with_our_keys(
+    tree: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GH_TOKEN", "ghp_" + "a1" * 18)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    begin(folder, tree, "import time; time.sleep(600)")
+    pid = shim_of(folder)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: state_of(str(folder)) is State.LOST, "lost")
+    path = folder / "spec.json"
+    stop = ["/bin/sh", "-c", f"env > {tmp_path}/stolen"]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "private": str(precious), "stop": stop}))
+    settle_lost(str(folder))
+    assert precious.is_dir()
+    assert "ghp_" not in (tmp_path / "stolen").read_text()
+
+
+def test_a_broken_record_of_a_lost_call_does_not_keep_the_work_tree_closed(
+    tree: Path, folder: Path, tmp_path: Path
+) -> None:
+    begin(folder, tree, "import time; time.sleep(600)")
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: state_of(str(folder)) is State.LOST, "lost")
+    (folder / "spec.json").write_text("{")
+    begin(tmp_path / "attempt-2", tree, "pass")
+    assert finish(tmp_path / "attempt-2").exit == 0
+
+
+def test_a_call_without_room_for_its_result_is_not_begun(tree: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small file system can only be mounted by root")
+    try:
+        (disk / "full").write_bytes(b"x" * 20_000)
+        with pytest.raises(FileError, match="cannot be written"):
+            begin(disk / "attempt-1", tree, "open('ran', 'w')")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+    assert not (tree / "ran").exists()

@@ -210,9 +210,9 @@ def test_of_several_results_the_last_counts() -> None:
 @pytest.mark.parametrize(
     ("line", "outcome"),
     [
-        ("error: unknown option '--no-such'", Outcome.MISCONFIGURED),
-        ("Error: Invalid session ID. Must be a valid UUID.", Outcome.MISCONFIGURED),
-        ("--dangerously-skip-permissions cannot be used with root/sudo privileges", Outcome.MISCONFIGURED),
+        ("error: unknown option '--no-such'", Outcome.CRASHED),
+        ("Error: Invalid session ID. Must be a valid UUID.", Outcome.CRASHED),
+        ("--dangerously-skip-permissions cannot be used with root/sudo privileges", Outcome.CRASHED),
         (f"Error: Session ID {SESSION} is already in use.", Outcome.CRASHED),
         (f"No conversation found with session ID: {SESSION}", Outcome.CRASHED),
         ("429 rate_limit_error", Outcome.CRASHED),
@@ -221,6 +221,18 @@ def test_of_several_results_the_last_counts() -> None:
 def test_a_call_without_a_single_event(line: str, outcome: Outcome) -> None:
     verdict = judge([Event(0.1, ERROR, line)], EXIT_1)
     assert (verdict.outcome, verdict.message) == (outcome, line)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(401, Outcome.AUTH), (429, Outcome.LIMIT), (529, Outcome.OVERLOADED)]
+)
+def test_what_it_tried_to_get_past_until_it_was_stopped_is_the_answer(status: int, outcome: Outcome) -> None:
+    retry = {"type": "system", "subtype": "api_retry", "attempt": 4, "error_status": status}
+    verdict = judge([Event(0.1, JSON, retry)], Ending("time-limit", None, 9))
+    assert verdict.outcome is outcome
+    after = {"type": "assistant", "message": {"content": []}, "parent_tool_use_id": None}
+    again = judge([Event(0.1, JSON, retry), Event(0.2, JSON, after)], Ending("time-limit", None, 9))
+    assert again.outcome is Outcome.TIMED_OUT, "it had come through since"
 
 
 def test_standard_error_is_not_read_once_there_are_events() -> None:

@@ -113,8 +113,10 @@ def test_one_whose_supervisor_is_killed(sample: SampleProject) -> None:
 )
 def test_the_exit_code_says_how_it_ended(sample: SampleProject, code: str, agent: str, expected: int) -> None:
     call(sample, code, agent=agent)
-    done = piped("agent", "attach", cwd=sample.root)
+    done = piped("agent", "attach", "1-1", cwd=sample.root)
     assert (done.returncode, done.stderr) == (expected, "")
+    alone = piped("agent", "attach", cwd=sample.root)
+    assert (alone.returncode, "no agent call is running" in alone.stderr) == (2, True)
 
 
 def test_without_a_name_the_one_that_runs_is_followed(sample: SampleProject, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from bmad_autopilot import (
 from bmad_autopilot.agents.attempts import read_spec
 from bmad_autopilot.agents.limits import limits_file, limits_folder, record_refusal
 from bmad_autopilot.agents.outcomes import Limit
-from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.agents.watching import cancel
+from bmad_autopilot.core.errors import AutopilotError, ConflictError, UsageError
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
 from tests.agents.stubs import until
 from tests.engine.projects import project_with_agent
@@ -159,6 +160,82 @@ def test_a_skill_that_is_not_installed_stops_before_the_start(tmp_path: Path) ->
         dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
     assert not (sample.root / "ran").exists()
     assert load_story_status("1-3", str(sample.root)) == "ready-for-dev", "the board was left alone"
+
+
+@pytest.mark.parametrize(
+    "settings", ['environment.pass = ["GH_TOKEN"]', "bypass_permissions = true", "missing", "conflict"]
+)
+def test_a_refused_start_changes_nothing(tmp_path: Path, settings: str) -> None:
+    sample = project_with_agent(tmp_path / "project", "while not os.path.exists('go'): time.sleep(0.01)")
+    before = sample.board.read_bytes()
+    config = sample.root / "bmad-autopilot.toml"
+    if settings == "missing":
+        config.write_text('agent = "stub"\n[agents.stub]\ncommand = ["./no/such/program"]\n')
+    elif settings != "conflict":
+        config.write_text(f"{settings}\n{config.read_text()}")
+    else:
+        review = Action("code-review", "1-2-sign-in", "", {"story_id": "1-2-sign-in"})
+        dispatch_to_instance(review, "first", wait_for_completion=False, project=str(sample.root))
+        verdict = sample.write("_bmad-output/implementation-artifacts/1-2-sign-in.review.json", "{}")
+        with pytest.raises(ConflictError):
+            dispatch_code_review("1-2", project=str(sample.root))
+        assert verdict.exists(), "the verdict of the one that works is left alone"
+    runs = len(find_attempts(runs_folder(str(sample.root))))
+    with pytest.raises(AutopilotError):
+        dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert sample.board.read_bytes() == before
+    assert len(find_attempts(runs_folder(str(sample.root)))) == runs
+    (sample.root / "go").touch()
+    if settings == "conflict":
+        review = Action("code-review", "1-2-sign-in", "", {"story_id": "1-2-sign-in"})
+        dispatch_to_instance(review, "first", project=str(sample.root))
+
+
+@pytest.mark.parametrize(
+    ("action", "missing"),
+    [("dev-story", "no change"), ("code-review", "no verdict"), ("create-story", "no story file")],
+)
+def test_an_agent_that_says_it_is_done_and_did_nothing(tmp_path: Path, action: str, missing: str) -> None:
+    story = {"dev-story": "1-3-sign-out", "code-review": "1-2-sign-in", "create-story": "2-1-search"}[action]
+    sample = project_with_agent(tmp_path / "project", "print('All done, boss!')")
+    result = dispatch_to_instance(Action(action, story, ""), "x", project=str(sample.root))
+    assert (result.status, result.outcome) == ("failed", "completed")
+    assert missing in result.message
+
+
+def test_an_agent_that_removes_its_own_records_is_not_run_again(tmp_path: Path) -> None:
+    code = "open('.git/ran', 'a').write('x'); subprocess.run(['git', 'clean', '-fdxq'])"
+    sample = project_with_agent(tmp_path / "project", code)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.outcome) == ("failed", "lost")
+    assert (sample.root / ".git" / "ran").read_text() == "x"
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])
+def test_a_time_limit_that_is_none_is_refused(tmp_path: Path, minutes: float) -> None:
+    sample = project_with_agent(tmp_path / "project", "")
+    with pytest.raises(UsageError, match="no time limit"):
+        dispatch_to_instance(DEV, "bmad-1-3", timeout_minutes=minutes, project=str(sample.root))
+
+
+def test_a_story_that_was_blocked_for_a_moment_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bmad_autopilot.engine.closing.BLOCKED_GRACE", 5.0)
+    code = SET_STATUS + "set_status('blocked'); time.sleep(1); set_status('review'); open('done', 'w')"
+    sample = project_with_agent(tmp_path / "project", code)
+    assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
+
+
+def test_the_reason_of_a_cancel_reaches_whoever_waits(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", "time.sleep(600)")
+    dispatch_to_instance(DEV, "bmad-1-3", wait_for_completion=False, project=str(sample.root))
+    (place,) = find_attempts(runs_folder(str(sample.root)))
+    assert cancel(place.folder, "the wrong story")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.outcome, result.message) == (
+        "intervention_needed",
+        "cancelled",
+        "the wrong story",
+    )
 
 
 def test_while_the_account_is_parked_nothing_is_started(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ crash knows as much as whoever started the call."""
 import fcntl
 import json
 import os
+import tempfile
 import time
+import uuid
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from enum import StrEnum
 from types import UnionType
@@ -15,6 +17,7 @@ from typing import Any, get_origin, get_type_hints
 
 from ..core.errors import FileError, Place
 from ..files import is_locked, read_bytes, write_atomic
+from .environment import agent_environment
 from .outcomes import Spend, Tokens
 from .protocol import Ending
 from .shim import children, endings, records, work
@@ -22,6 +25,8 @@ from .shim.private import remove_private
 
 MAX_RECORD = 1024 * 1024
 REFS = "refs/autopilot/attempts/"
+STOP_SECONDS = 20.0
+FOR_LAUNCHERS = ("DOCKER_*", "SSH_AUTH_SOCK")  # what the programs of launchers need
 
 
 class State(StrEnum):
@@ -54,6 +59,7 @@ class Spec:
     variables: tuple[str, ...] = ()  # names of what the agent got in its environment
     before: Spend = field(default_factory=Spend)  # what the resumed conversation had spent
     keep_ref: str = ""
+    tree: str | None = None  # the work tree's hash before the start
     version: int = 1
 
 
@@ -176,12 +182,9 @@ def settle_lost(folder: str) -> Result:
         if found is not None:
             return found
         spec = read_spec(folder)
-        environment = dict(os.environ)
         swept = children.sweep(spec.id)
-        problems = []
-        if spec.stop and work.run(list(spec.stop), environment, 20.0)[0] != 0:
-            problems.append("the launcher's stop command failed")
-        records.write_result(folder, _lost(folder, spec, environment, swept, problems))
+        problems = [] if stop(spec) else ["the launcher's stop command failed"]
+        records.write_result(folder, _lost(folder, spec, swept, problems))
     finally:
         os.close(fd)
     result = read_result(folder)
@@ -189,18 +192,30 @@ def settle_lost(folder: str) -> Result:
     return result
 
 
-def _lost(
-    folder: str, spec: Spec, environment: dict[str, str], swept: int, problems: list[str]
-) -> dict[str, object]:
+def stop(spec: Spec) -> bool:
+    """Run what ends a call elsewhere. The agent could have changed the record: it gets none of our keys for it."""
+    environment = agent_environment(os.environ, variables=FOR_LAUNCHERS, passed=(), private="/", identity=None)
+    return not spec.stop or work.run(list(spec.stop), environment, STOP_SECONDS)[0] == 0
+
+
+def _private(spec: Spec) -> str:
+    """Only a folder that bears the call's own id is removed on the word of a record."""
+    named = spec.id[:8] in os.path.basename(spec.private) and len(spec.id) == 32 and spec.id.isalnum()
+    return spec.private if named else os.path.join(tempfile.gettempdir(), f"bmad-{uuid.uuid4().hex[:12]}")
+
+
+def _lost(folder: str, spec: Spec, swept: int, problems: list[str]) -> dict[str, object]:
     started = records.read_started(folder)
     began = started[1] if started else spec.created_at
-    os.makedirs(spec.private, 0o700, exist_ok=True)
-    left = work.look(spec.worktree, environment, f"{spec.private}/index")
+    private = _private(spec)
+    environment = agent_environment(os.environ, variables=(), passed=(), private=private, identity=None)
+    os.makedirs(private, 0o700, exist_ok=True)
+    left = work.look(spec.worktree, environment, f"{private}/index")
     kept = None
-    if spec.keep_ref:
+    if spec.keep_ref.startswith(REFS):
         message = f"Work of an agent call that was lost\n\nAutopilot-Attempt: {spec.id}"
         kept = work.keep(spec.worktree, environment, left, spec.keep_ref, message)
-    remains = remove_private(spec.private)
+    remains = remove_private(private)
     return {
         "version": 1,
         "id": spec.id,

@@ -41,8 +41,6 @@ _BY_ERROR = {
     "usage_limit_reached": Outcome.LIMIT,
     "connection_failed": Outcome.NETWORK,
 }
-# Of a call without a single event: choosing a message, and that trying again cannot help.
-_REFUSED_OPTIONS = ("error: unknown option", "error: option", "Error: Invalid session ID", "--dangerously-skip")
 
 
 @dataclass
@@ -55,17 +53,19 @@ class Heard(Hearing):
     rejected: dict[str, Any] = field(default_factory=dict)  # the last refusal, until a message comes through
     pending: bool = False  # subagents still work in the background
     session: str | None = None
-    spoken: bool = False
+    retrying: object = None  # the status of the refusal it is trying to get past
 
     def take(self, data: dict[str, Any]) -> None:
-        self.spoken = True
         self.session = judging.session(data.get("session_id")) or self.session
         match data.get("type"), data.get("subtype"):
             case "system", "init":
                 self.init = data
             case "system", "background_tasks_changed":
                 self.pending = any(_is_subagent(task) for task in listing(data.get("tasks")))
+            case "system", "api_retry":
+                self.retrying = data.get("error_status")
             case "assistant", _:
+                self.retrying = None
                 self._take_message(data)
             case "rate_limit_event", _:
                 self._take_limit(mapping(data, "rate_limit_info"))
@@ -129,8 +129,11 @@ class Heard(Hearing):
         if self.rejected:
             return Verdict(Outcome.LIMIT, "refused by a usage limit", limit=self._limit())
         verdict = judging.by_ending(ending, self.stderr)
-        if not self.spoken and verdict.outcome is Outcome.CRASHED and verdict.message.startswith(_REFUSED_OPTIONS):
-            return replace(verdict, outcome=Outcome.MISCONFIGURED)
+        if self.retrying is not None and verdict.outcome in (Outcome.TIMED_OUT, Outcome.STALLED):
+            # It tried again and again until it was stopped: what held it up is the answer.
+            outcome = by_status(self.retrying)
+            message = f"the API answered {clip(str(self.retrying), 20)} until it was stopped"
+            return Verdict(outcome, message, limit=Limit("api") if outcome is Outcome.LIMIT else None)
         return verdict
 
     def _limit(self) -> Limit:

@@ -4,11 +4,11 @@ An allow-list, so that a token nobody thought of stays out too. It is no wall: t
 the user's home folder. docs/security-agents.md says what that means."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..core.errors import UsageError
+from ..project.handed_on import is_forges, is_name
 from ..project.programs import PLAIN, PLAIN_PREFIXES
 from .shim.redaction import looks_secret
 
@@ -35,10 +35,6 @@ _GIT_FILES = frozenset("GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM"
 # Where the user's keyrings and agents listen. gh finds its token on the bus even with an empty folder of its own.
 _DOORS = frozenset("XDG_RUNTIME_DIR XDG_SESSION_ID XDG_SEAT XDG_VTNR".split())
 _NO_BUS = "unix:path=/dev/null"
-
-# Nobody may hand these on: pushes and pull requests are made by us, and the settings of git below are ours.
-_FORGE = re.compile(r"GH_\w*|GITHUB_(?:\w*_)?(?:TOKEN|PAT)|GIT_CONFIG_(?:COUNT|PARAMETERS|KEY_\w*|VALUE_\w*)")
-_NAME = re.compile(r"[A-Za-z_]\w*|[A-Za-z]\w+_\*", re.ASCII)
 
 # No agent, no key file, no connection that is already open, no question.
 _SSH = (
@@ -102,7 +98,7 @@ def agent_environment(
     own = _matching(outer, tuple(variables))
     environment = {name: value for name, value in outer.items() if _is_plain(name, value)}
     environment |= _essentials(outer) | _QUIET | _git(identity)
-    environment |= {name: value for name, value in own.items() if not _FORGE.fullmatch(name)}
+    environment |= {name: value for name, value in own.items() if not is_forges(name)}
     environment |= handed
     return environment | {"GH_CONFIG_DIR": f"{private}/gh", "TMPDIR": f"{private}/tmp"}  # noqa: S108
 
@@ -128,14 +124,14 @@ def _essentials(outer: Mapping[str, str]) -> dict[str, str]:
 def _handed_on(outer: Mapping[str, str], passed: Iterable[str]) -> dict[str, str]:
     wanted = tuple(passed)
     for name in wanted:
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise UsageError(
                 f"environment.pass: not a variable's name: {name!r}",
                 expected="a name, or the start of names: AWS_*",
             )
     found = _matching(outer, wanted)
     for name in (*wanted, *found):
-        if _FORGE.fullmatch(name.removesuffix("*")):
+        if is_forges(name):
             raise UsageError(
                 f"environment.pass: {name} is not handed to agents",
                 found=f"it is in environment.pass{'' if name in wanted else ' by its prefix'}",

@@ -4,12 +4,12 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.errors import ConflictError, Place
+from ..core.errors import ConflictError, FileError, Place
 from . import worktree_lock
 from .attempts import REFS, Spec, set_time_limit, state_of, write_spec
 from .protocol import Call
@@ -24,7 +24,7 @@ SHIM = os.path.join(os.path.dirname(__file__), "shim")
 
 
 class Limits(NamedTuple):
-    """In seconds; 0 for none."""
+    """In seconds; 0 for no stall limit."""
 
     time: float
     stall: float
@@ -41,16 +41,28 @@ def start(
     prompt: str,
     secrets: Iterable[str] = (),
     others: Iterable[str] = (),
+    ready: Callable[[Spec], Spec] | None = None,
 ) -> Spec:
     """Start the call once. The shim that supervises it holds the attempt's lock and the work tree's, both taken
     here and handed over: there is no moment at which nobody holds them. What is written down holds no secret; what
-    the agent needs goes to the shim through a pipe."""
-    os.makedirs(folder, 0o700, exist_ok=True)
-    lock = _take_lock(folder)
+    the agent needs goes to the shim through a pipe.
+
+    `ready` is called once nothing can refuse the start any more: what must change before it is changed then."""
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        lock = _take_lock(folder)
+        records.reserve_result(folder)  # a call whose result finds no room is not begun
+    except OSError as error:
+        raise FileError(
+            f"cannot be written: {error.strerror}", place=Place(folder), hint="is the disk full, or read-only?"
+        ) from None
     try:
         tree_lock = worktree_lock.take(spec.worktree, folder)
         try:
             secrets = list(secrets)
+            if ready is not None:
+                spec = ready(spec)
+            stop = list(spec.stop)
             spec = _describe(folder, spec, call, environment, secrets, prompt)
             set_time_limit(folder, limits.time)
             order: Order = {
@@ -62,13 +74,14 @@ def start(
                 "stdin": call.stdin.encode("utf-8", "surrogateescape"),
                 "secrets": secrets,
                 "private": spec.private,
+                "time_limit": limits.time,
                 "stall_limit": limits.stall,
                 "grace": limits.grace,
                 "outlived": call.outlived,
                 "guard": (dict(call.guard.when), list(call.guard.lists), call.guard.needed)
                 if call.guard
                 else None,
-                "stop": list(spec.stop),
+                "stop": stop,
                 "keep_ref": spec.keep_ref,
                 "others": list(others),
             }
@@ -101,6 +114,7 @@ def _describe(
         spec,
         argv=tuple(redactor.text(word) for word in call.argv),
         variables=tuple(sorted({*environment, *call.environment})),
+        stop=tuple(redactor.text(word) for word in spec.stop),
         keep_ref=REFS + spec.id,
     )
     write_spec(folder, spec)

@@ -4,12 +4,13 @@ the attempt has been harvested."""
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from ..core.errors import FileError
 from ..files import read_bytes, write_atomic
 from .attempts import MAX_RECORD, Result, Spec, read_result, read_spec
 from .events import Event, read_events
+from .judging import clip
 from .outcomes import Limit, Outcome, Spend, Tokens, Verdict
 from .protocol import Agent, KeepsRecord
 from .shim import records
@@ -29,7 +30,19 @@ def judge(folder: str, agent: Agent) -> tuple[Spec, Result, Verdict]:
     events: Iterable[Event] = all_events(folder)
     if isinstance(agent, KeepsRecord) and spec.launcher is None:  # behind a launcher the record is elsewhere
         events = agent.recorded(events, result.started_at, os.environ)
-    return spec, result, agent.judge(events, result.ending, spec.before)
+    verdict = agent.judge(events, result.ending, spec.before)
+    if verdict.outcome is Outcome.CANCELLED and (why := _why(folder)):
+        verdict = replace(verdict, message=why)
+    return spec, result, verdict
+
+
+def _why(folder: str) -> str:
+    """What whoever cancelled it gave as the reason."""
+    try:
+        data = json.loads(read_bytes(f"{folder}/{records.CANCEL}", limit=MAX_RECORD))
+    except (FileError, ValueError, RecursionError):
+        return ""
+    return clip(data.get("why")) if isinstance(data, dict) else ""
 
 
 def all_events(folder: str) -> list[Event]:

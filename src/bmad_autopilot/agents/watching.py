@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ..files import write_atomic
 from .attempts import State, lock_is_held, state_of
@@ -29,6 +30,12 @@ class Watch:
 
     def close(self) -> None:
         os.close(self._fd)
+
+    def kill(self) -> None:
+        """The shim; what it supervises goes with it, or is swept when the call is settled."""
+        if HAS_PIDFD:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._fd, signal.SIGKILL)
 
 
 def watch(folder: str) -> Watch | None:
@@ -108,10 +115,11 @@ def cancel(folder: str, why: str) -> bool:
     if one is None:
         return False
     try:
-        if HAS_PIDFD:
-            signal.pidfd_send_signal(one.fileno(), signal.SIGTERM)
-        else:
-            os.kill(pid, signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGCONT):  # the agent may have stopped it
+            if HAS_PIDFD:
+                signal.pidfd_send_signal(one.fileno(), number)
+            else:
+                os.kill(pid, number)
     except ProcessLookupError:
         return False
     finally:

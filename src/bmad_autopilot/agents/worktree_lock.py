@@ -3,37 +3,36 @@
 import fcntl
 import os
 import time
+from contextlib import suppress
 
-from ..core.errors import ConflictError, Place
-from ..files import read_bytes
+from ..core.errors import ConflictError, FileError, Place
+from ..files import read_bytes, write_atomic
 from ..project.gitdir import find_work_tree
 from .attempts import State, settle_lost, state_of
 
-NAME = "bmad-autopilot-agent.lock"
+OWNER = "bmad-autopilot-agent"  # a file beside it that says whose it is
 SECONDS = 5.0  # a shim that has written its result is gone within milliseconds
 
 
 def lock_path(worktree: str) -> str:
-    """In the work tree's own git folder: whatever path leads to the work tree, the lock is the same file."""
+    """The work tree's own git folder: whatever path leads to the work tree, it is the same. The folder itself is
+    locked, because a file in it can be removed."""
     tree = find_work_tree(os.path.realpath(worktree))
-    if tree is not None:
-        return os.path.join(tree.git_dir, NAME)
-    return os.path.join(os.path.realpath(worktree), f".{NAME}")
+    return tree.git_dir if tree is not None else os.path.realpath(worktree)
 
 
 def take(worktree: str, folder: str, seconds: float = SECONDS) -> int:
     """The lock, for the attempt in `folder`, as an open descriptor. What an earlier attempt there has left
     behind, killed with its shim, is ended first."""
     path = lock_path(worktree)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
         _wait(fd, path, seconds)
         before = _owner(path)
         if before and before != folder and state_of(before) is State.LOST:
-            settle_lost(before)
-        data = folder.encode("utf-8", "surrogateescape")
-        os.pwrite(fd, data + b"\n", 0)
-        os.ftruncate(fd, len(data) + 1)
+            with suppress(FileError):  # its record is gone or broken: nobody can say more of it
+                settle_lost(before)
+        write_atomic(os.path.join(path, OWNER), folder.encode("utf-8", "surrogateescape") + b"\n")
     except BaseException:
         os.close(fd)
         raise
@@ -62,4 +61,8 @@ def _wait(fd: int, path: str, seconds: float) -> None:
 
 
 def _owner(path: str) -> str:
-    return read_bytes(path, limit=8192).decode("utf-8", "surrogateescape").strip()
+    """Who had it last."""
+    try:
+        return read_bytes(os.path.join(path, OWNER), limit=8192).decode("utf-8", "surrogateescape").strip()
+    except FileError:
+        return ""

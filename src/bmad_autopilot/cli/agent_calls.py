@@ -1,5 +1,6 @@
 """Agent calls by the names people type: a run, one call of it, or the story it worked on."""
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ..agents.attempts import Spec, State, read_spec, state_of
+from ..agents.shim import records
 from ..core.errors import FileError, UsageError
 from ..project.config import Config, load_config
 from ..project.root import find_root
@@ -15,6 +17,7 @@ from ..runs.layout import Place, find_attempts, runs_folder
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_RECORDS = (records.SPEC, records.STARTED)
 LOOK_BACK = 500  # calls that are looked through for a story
 MOST_NAMED = 8
 
@@ -32,7 +35,10 @@ def read_calls(ctx: click.Context) -> Calls:
     config = Config()
     with suppress(FileError):  # `bmad doctor` says what is wrong with it
         config = load_config(root)
-    return Calls(config, find_attempts(runs_folder(root.path)))
+    places = find_attempts(runs_folder(root.path))
+    # One without a record was refused, or its starter killed, before anything was started.
+    begun = [place for place in places if any(os.path.exists(f"{place.folder}/{name}") for name in _RECORDS)]
+    return Calls(config, begun)
 
 
 def newest(calls: Calls) -> Place:
@@ -42,9 +48,12 @@ def newest(calls: Calls) -> Place:
 
 
 def newest_running(calls: Calls) -> Place:
-    """The newest that runs; where none does, the newest of all."""
+    newest(calls)
     running = (place for place in calls.places[:LOOK_BACK] if state_of(place.folder) is State.RUNNING)
-    return next(running, None) or newest(calls)
+    found = next(running, None)
+    if found is None:
+        raise UsageError("no agent call is running", hint="see what the last one did: bmad agent logs")
+    return found
 
 
 def find_call(calls: Calls, wanted: str) -> Place:

@@ -3,8 +3,9 @@
 import click
 
 from ..agents import watching
-from ..agents.attempts import Result, State, settle_lost
-from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError
+from ..agents.attempts import State, settle_lost
+from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError, FileError
+from ..runs.layout import Place
 from ..views.calls import state_words, tail
 from ..views.terminal import clean
 from .agent_calls import complete_call, find_call, read_calls
@@ -25,7 +26,12 @@ def cancel(ctx: click.Context, run: str, why: str) -> None:
     RUN is named as for `bmad agent logs`. A call whose supervisor was killed is settled: what is left of it is
     ended, and its work kept."""
     calls = read_calls(ctx)
-    call = read_call(find_call(calls, run), calls.config)
+    place = find_call(calls, run)
+    try:
+        call = read_call(place, calls.config)
+    except FileError:
+        _stop_unread(place)  # its record is broken, which must not keep it running
+        raise
     name, folder = clean(call.place.name), call.place.folder
     state = call.state
     if state is State.LOST:
@@ -37,6 +43,12 @@ def cancel(ctx: click.Context, run: str, why: str) -> None:
         ctx.exit(EXIT_FAILED)
     _report(ctx, call)
     ctx.exit(EXIT_DONE)
+
+
+def _stop_unread(place: Place) -> None:
+    if watching.cancel(place.folder, "cancelled with bmad agent cancel"):
+        watching.wait_for_any([place.folder], SECONDS)
+        click.echo(f"{clean(place.name)} was running and has been stopped; its record cannot be read:", err=True)
 
 
 def _stop(call: Call, why: str) -> bool:
@@ -60,12 +72,4 @@ def _report(ctx: click.Context, call: Call) -> None:
         raise AutopilotError(f"{call.place.name} has ended and left no result", hint="is the disk full?")
     for text in tail(end, terminal(ctx)):
         click.echo(text)
-    for text in _where(call, end.result):
-        click.echo(text)
-
-
-def _where(call: Call, result: Result) -> list[str]:
-    lines = [f"what it did is still in {clean(call.spec.worktree)}"]
-    if result.kept and isinstance(result.kept.get("ref"), str):
-        lines.append(f"and kept: git show --stat {clean(result.kept['ref'])}")
-    return lines
+    click.echo(f"what it did is still in {clean(call.spec.worktree)}")

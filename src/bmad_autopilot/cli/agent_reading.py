@@ -1,24 +1,19 @@
 """One agent call as its folder tells it, for those who look on. Nothing is written and nothing taken in: that is
 for whoever asked for the call."""
 
-import json
 import os
 import time
 from typing import NamedTuple
 
 from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
-from ..agents.outcomes import Outcome
 from ..agents.protocol import Agent
 from ..agents.registry import recorded_agent
 from ..agents.shim import records
 from ..agents.verdicts import judge, read_verdict
-from ..core.errors import FileError, UsageError
-from ..files import read_bytes
+from ..core.errors import UsageError
 from ..project.config import Config
 from ..runs.layout import Place
 from ..views.calls import CallView, EndView
-
-MAX_WHY = 4096
 
 
 class Call(NamedTuple):
@@ -62,18 +57,8 @@ def ending(call: Call) -> EndView | None:
     if result is None:
         return None
     verdict = read_verdict(call.place.folder) or judge(call.place.folder, call.agent)[2]
-    return EndView(verdict, result, _why(call) if verdict.outcome is Outcome.CANCELLED else "")
+    return EndView(verdict, result)
 
 
 def _result(call: Call) -> Result | None:
     return read_result(call.place.folder)
-
-
-def _why(call: Call) -> str:
-    """What whoever cancelled it gave as the reason."""
-    try:
-        data = json.loads(read_bytes(f"{call.place.folder}/{records.CANCEL}", limit=MAX_WHY * 4))
-    except (FileError, ValueError, RecursionError):
-        return ""
-    why = data.get("why") if isinstance(data, dict) else None
-    return why[:MAX_WHY] if isinstance(why, str) else ""

@@ -1,7 +1,9 @@
 """bmad agent test: does this agent work here?"""
 
 import gc
+import os
 import shutil
+import signal
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -40,6 +42,11 @@ def test_(ctx: click.Context, name: str, model: str | None, keep: bool) -> None:
     This is a real call with the environment and the permissions of a run, in a temporary repository, of three
     minutes at most. It costs what a few hundred words cost. Your own repository is not touched."""
     gc.enable()  # it waits for minutes
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)  # the call ends with us, as by Ctrl-C
+    os.environ.setdefault(
+        "CLAUDE_CODE_MAX_RETRIES", "2"
+    )  # ten would take three minutes to say that a key is wrong
     root = find_root(ctx.obj[0])
     config = load_config(root)
     find_agent(name, config.agents)

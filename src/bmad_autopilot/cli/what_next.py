@@ -28,7 +28,8 @@ def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     plan = command("run-story", short, "--dry-run") if one_epic else "bmad next --dry-run"
     commands = [(plan, "see each agent call it takes")]
     if invocation:
-        commands.append((f"{agent} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))
+        client = facts.project.config.client_of(agent)
+        commands.append((f"{client} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))
     else:
         commands.append(("bmad doctor", f"BMAD's {step.skill} is not installed for {agent}"))
     return Next(f"{step.name} {action.story_id}, which is {row.status.raw}", tuple(commands))

@@ -5,6 +5,8 @@ import re
 import tempfile
 import time
 import uuid
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..agents.attempts import Spec
@@ -15,6 +17,7 @@ from ..agents.packages import PACKAGES
 from ..agents.permissions import permissions_for
 from ..agents.protocol import Agent, Call, HasStop, Request
 from ..agents.registry import find_agent
+from ..agents.shim import work
 from ..agents.shim.redaction import secrets_of
 from ..agents.starting import Limits, start
 from ..core.errors import AutopilotError, UsageError
@@ -87,8 +90,8 @@ def refuse_while_parked(agent: str) -> None:
         raise AccountParked(agent, parked.kind, parked.until)
 
 
-def begin(folder: str, job: Job) -> Spec:
-    """Start the attempt in `folder`."""
+def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spec:
+    """Start the attempt in `folder`. Whatever refuses it does so before `ready` is called."""
     project, config, role = job.project, job.project.config, job.step.role
     agent = agent_for(project, role)
     launcher = _launcher(project, role)
@@ -139,6 +142,12 @@ def begin(folder: str, job: Job) -> Spec:
         skill=request.skill,
         stop=stop,
     )
+
+    def last(spec: Spec) -> Spec:
+        if ready is not None:
+            ready()
+        return replace(spec, tree=work.look(worktree, environment, f"{folder}/index").tree)
+
     return start(
         folder,
         spec,
@@ -148,6 +157,7 @@ def begin(folder: str, job: Job) -> Spec:
         prompt=job.prompt,
         secrets=secrets_of(os.environ),
         others=[project.root.path] if project.root.is_linked else [],
+        ready=last,
     )
 
 

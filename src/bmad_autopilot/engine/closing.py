@@ -6,16 +6,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..agents.attempts import Spec, State, state_of
+from ..agents.attempts import State, state_of, stop
 from ..agents.command import keep_purpose
 from ..agents.outcomes import REACTIONS, Outcome, Reaction, Verdict
-from ..agents.shim import work
-from ..agents.watching import cancel, watch
+from ..agents.shim import records
+from ..agents.watching import Watch, cancel, watch
 from ..core.errors import ConflictError, FileError, UsageError
 from ..core.results import ExecutionResult
+from ..core.statuses import REVIEW
 from ..files import read_bytes, write_atomic
 from ..project.custom import EVIDENCE
 from ..workflows.contract import agent_state, review_file
+from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV
 from .evidence import Evidence
 from .harvesting import Harvest, examine, harvest
 from .opening import METADATA
@@ -28,7 +30,7 @@ TIMEOUT = "timeout"
 INTERVENTION = "intervention_needed"
 
 BLOCKED_GRACE = 30.0  # an agent that has declared a story blocked is about to end by itself
-STOP_SECONDS = 20.0
+DEAF_SECONDS = 600.0  # beyond the time limit: asking, telling, git's own time, a laptop's sleep
 RESCAN = 60.0  # a slow look as a net under the file events
 
 
@@ -36,16 +38,21 @@ def finish_task(task: Task, folder: str) -> ExecutionResult | None:
     """Wait for the call to end, or for the story to be declared blocked; then see what it came to. None: its shim
     never had the whole order, because whoever gave it was killed, and nothing was started."""
     with _board_watch(task) as board:
-        blocked = _wait_for_end(task, folder, board)
+        _wait_for_end(task, folder, board)
+        while state_of(folder) is State.RUNNING:  # a shim that is slow to start
+            _wait_for_end(task, folder, board)
+        if not os.path.exists(f"{folder}/{records.SPEC}"):
+            message = "its records were removed while it ran (git clean -x?)"
+            return ExecutionResult(FAILED, task.story, None, Outcome.LOST, message)
         if state_of(folder) is State.NEW:
             return None
         done = examine(folder, task.project.config)
         _restore_purpose(task, folder)
-        if blocked is None and _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
+        if _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
             result = _await_evidence(task, done, board)
         else:
-            result = _result(task, done, blocked)
-    harvest(folder, task.project.config)  # last of all: until then a crash of ours leaves it to be adopted
+            result = _result(task, done)
+        harvest(folder, task.project.config)  # last of all: until then a crash of ours leaves it to be adopted
     return result
 
 
@@ -60,31 +67,36 @@ def _board_watch(task: Task) -> Iterator[FileWatch]:
         board.close()
 
 
-def _wait_for_end(task: Task, folder: str, board: FileWatch) -> str | None:
-    """Why the story is blocked, if it was declared so while the agent ran."""
+def _wait_for_end(task: Task, folder: str, board: FileWatch) -> None:
+    """An agent that declares its story blocked, and stays by that, is given time to end and then ended."""
     shim = watch(folder)
     if shim is None:
-        return None
-    blocked, asked = None, False
-    deadline: float | None = None
+        return
+    blocked: str | None = None
+    since = time.monotonic()
     poll = select.poll()
     poll.register(shim, select.POLLIN)
     poll.register(board, select.POLLIN)
     try:
-        while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = {fd for fd, _ in poll.poll(None if left is None else int(left * 1000))}
-            if shim.fileno() in ready:
-                return blocked
+        while shim.fileno() not in {fd for fd, _ in poll.poll(int(min(RESCAN, BLOCKED_GRACE) * 1000))}:
             board.clear()
-            if blocked is None:
-                blocked = _blocked(task)
-                deadline = None if blocked is None else time.monotonic() + BLOCKED_GRACE
-            elif deadline is not None and time.monotonic() >= deadline and not asked:
+            before, blocked = blocked, _blocked(task)
+            if blocked is None or before is None:
+                since = time.monotonic()
+            elif time.monotonic() >= since + BLOCKED_GRACE:
                 cancel(folder, f"the story is blocked: {blocked}")
-                asked, deadline = True, None
+            _end_deaf_shim(folder, shim)
     finally:
         shim.close()
+
+
+def _end_deaf_shim(folder: str, shim: Watch) -> None:
+    """A shim keeps its agent's time limit. One that does not, because somebody has stopped it, is ended; the call
+    is then lost, and settled as such."""
+    started = records.read_started(folder)
+    limit = records.read_time_limit(folder, 0.0)
+    if started is not None and limit and time.time() > started[1] + limit + DEAF_SECONDS:
+        shim.kill()
 
 
 def _blocked(task: Task) -> str | None:
@@ -108,14 +120,11 @@ def _await_evidence(task: Task, done: Harvest, board: FileWatch) -> ExecutionRes
     poll.register(board, select.POLLIN)
     while True:
         board.clear()
-        blocked = _blocked(task)
-        if blocked is not None:
-            return _result(task, done, blocked)
-        if _shows(task):
-            return _result(task, done, None)
+        if _blocked(task) is not None or _shows(task):
+            return _result(task, done)
         left = deadline - time.time()
         if left <= 0:
-            _stop_instance(done.spec)
+            stop(done.spec)
             message = f"nothing to show for it after {task.seconds / 60:g} min"
             return ExecutionResult(TIMEOUT, task.story, done.result.exit, Outcome.TIMED_OUT, message)
         poll.poll(int(min(left, RESCAN) * 1000) + 1)
@@ -128,23 +137,33 @@ def _shows(task: Task) -> bool:
         return False
 
 
-def _stop_instance(spec: Spec) -> None:
-    if spec.stop:
-        work.run(list(spec.stop), dict(os.environ), STOP_SECONDS)
-
-
-def _result(task: Task, done: Harvest, blocked: str | None) -> ExecutionResult:
+def _result(task: Task, done: Harvest) -> ExecutionResult:
     verdict, code = done.verdict, done.result.exit
-    blocked = blocked or _blocked(task)
+    blocked = _blocked(task)
     if blocked is not None:
         return ExecutionResult(INTERVENTION, task.story, code, Outcome.QUESTION, blocked)
     question = Evidence(task.project, task.story).question() if verdict.outcome is Outcome.COMPLETED else None
     if question is not None:
         return ExecutionResult(INTERVENTION, task.story, code, Outcome.QUESTION, question)
-    status = _status(verdict)
+    status, message = _status(verdict), verdict.message
     if verdict.outcome is Outcome.PERMISSION_DENIED and _shows(task):
         status = SUCCESS  # it was refused something and found another way: the work is there
-    return ExecutionResult(status, task.story, code, verdict.outcome, verdict.message)
+    if status == SUCCESS and (missing := _missing(task, done)):
+        status, message = FAILED, f"it ended well and left {missing}"
+    return ExecutionResult(status, task.story, code, verdict.outcome, message)
+
+
+def _missing(task: Task, done: Harvest) -> str:
+    """What the step owes and did not leave: an agent's word is not enough."""
+    look = Evidence(task.project, task.story)
+    if look.shows(task.step):
+        return ""
+    if task.step == CREATE:
+        return "" if look.story_file() else "no story file"
+    if task.step == CODE_REVIEW:
+        return "no verdict" if look.row.meaning == REVIEW else ""
+    unchanged = done.spec.tree is not None and done.spec.tree == done.result.tree
+    return "no change" if task.step in (DEV, BUILD) and unchanged else ""
 
 
 def _status(verdict: Verdict) -> str:

@@ -23,6 +23,7 @@ from .task import Task
 RUNNING = "running"
 
 MAX_STARTS = 3
+MAX_MINUTES = 7 * 24 * 60
 LOOK_BACK = 500  # attempts that are looked through for one to adopt
 
 _STEPS = {"create-story": CREATE, "dev-story": DEV, "code-review": CODE_REVIEW}
@@ -39,6 +40,9 @@ def dispatch_to_instance(
     """Give one action to the agent the project has chosen for it. A call of this name for this action that was
     started before and whose end nobody has taken in is adopted instead of repeated."""
     began = time.time()
+    if timeout_minutes is not None and not 0 < timeout_minutes <= MAX_MINUTES:
+        expected = f"more than 0 and at most {MAX_MINUTES} minutes"
+        raise UsageError("this is no time limit", found=str(timeout_minutes), expected=expected)
     opened = open_project(project)
     look = Evidence(opened, action.context.get("story_id", action.story_id))
     minutes = opened.config.story_timeout if timeout_minutes is None else timeout_minutes

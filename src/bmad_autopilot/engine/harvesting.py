@@ -51,6 +51,7 @@ def _note_limit(spec: Spec, result: Result, verdict: Verdict) -> None:
     path = limits_file(limits_folder(os.environ), spec.agent, os.environ)
     if verdict.outcome is Outcome.LIMIT:
         limit = verdict.limit or Limit("unknown")
-        record_refusal(path, spec.agent, limit, time.time(), random.random)
+        # When it was refused, not when somebody came to take it in.
+        record_refusal(path, spec.agent, limit, result.ended_at, random.random)
     elif verdict.outcome is Outcome.COMPLETED:
         clear(path, result.started_at, time.time())

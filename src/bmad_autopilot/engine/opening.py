@@ -1,9 +1,11 @@
 """Starting a task: the skill looked for, the board set, old verdicts moved aside, the prompt written."""
 
 import os
+import shutil
 import time
 import uuid
 
+from ..agents.attempts import State, state_of
 from ..board.store import set_status
 from ..core.statuses import BACKLOG, IN_PROGRESS, READY
 from ..files import read_bytes, write_atomic
@@ -20,6 +22,7 @@ from .evidence import Evidence
 from .task import Task
 
 METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
+OLD_VERDICT = "review-before.json"
 SESSION = "main"
 
 
@@ -28,7 +31,6 @@ def start_task(task: Task) -> str:
     skill = skill_for(task.project, task.step)
     refuse_while_parked(task.agent)
     ensure_excludes(task.project.root)
-    _set_before(task)
     job = Job(
         uuid.uuid4().hex,
         task.project,
@@ -41,9 +43,18 @@ def start_task(task: Task) -> str:
     )
     run = make_run(runs_folder(task.project.root.path), SESSION, task.step.name, time.time())
     folder = attempt_folder(run, 1, task.step.name, 1)
-    os.makedirs(folder, 0o700)
-    _set_aside(task, run)
-    begin(folder, job._replace(prompt=_prompt(job)))
+
+    def ready() -> None:
+        _set_before(task)
+        _set_aside(task, run)
+
+    try:
+        begin(folder, job._replace(prompt=_prompt(job)), ready)
+    except BaseException:
+        refused = state_of(folder) is State.NEW
+        if refused and not os.path.exists(os.path.join(run, OLD_VERDICT)):  # as if it had never been asked for
+            shutil.rmtree(run, ignore_errors=True)
+        raise
     return folder
 
 
@@ -88,7 +99,7 @@ def _set_aside(task: Task, run: str) -> None:
     if task.step == CODE_REVIEW:
         verdict = review_file(task.project.folders.implementation, task.story)
         if os.path.exists(verdict):
-            os.replace(verdict, os.path.join(run, "review-before.json"))
+            os.replace(verdict, os.path.join(run, OLD_VERDICT))
     metadata = os.path.join(task.project.root.checkout, METADATA)
     if os.path.isfile(metadata):
         write_atomic(os.path.join(run, METADATA), read_bytes(metadata))

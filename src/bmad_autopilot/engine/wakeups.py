@@ -31,12 +31,17 @@ class FileWatch:
                 pass
 
     def close(self) -> None:
+        """At once; the thread ends by itself within moments."""
         self._stop.set()
-        self._thread.join()
         os.close(self._read)
-        os.close(self._write)
 
     def _watch(self) -> None:
+        try:
+            self._listen()
+        finally:
+            os.close(self._write)
+
+    def _listen(self) -> None:
         from watchfiles import watch
 
         folders = {os.path.dirname(path) for path in self._paths}
@@ -58,5 +63,5 @@ class FileWatch:
             first = False
 
     def _tell(self) -> None:
-        with suppress(BlockingIOError):  # it has long been told
+        with suppress(BlockingIOError, BrokenPipeError):  # it has long been told, or has gone
             os.write(self._write, b"x")

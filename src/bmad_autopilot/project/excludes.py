@@ -7,7 +7,7 @@ from .gitdir import find_work_tree
 from .root import Root
 from .state_files import ignore_lines
 
-BEGIN = "# bmad-autopilot: state of runs, which belongs to this machine (written by bmad init)"
+BEGIN = "# bmad-autopilot: state of runs, which belongs to this machine (written by bmad)"
 END = "# bmad-autopilot: end"
 
 

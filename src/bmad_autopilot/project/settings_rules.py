@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ..files import Text
 from .config import Config
+from .handed_on import is_forges, is_name
 from .placeholders import AGENT, LAUNCHER, quoted, used
 from .schema import AGENTS, KEYS, Key
 from .settings_errors import refusal, shown, suggest
@@ -13,7 +14,6 @@ MAX_TABLES = 50
 
 # Such names become parts of file names and of other programs' arguments.
 _NAME = r"[a-z0-9][a-z0-9_-]{0,39}"
-_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,99}\*?"
 _TARGET = r"[A-Za-z0-9][A-Za-z0-9._@:/-]*"
 
 
@@ -33,11 +33,13 @@ def check_name(text: Text, table: str, name: str, beside: list[str]) -> str:
 def check_rules(text: Text, config: Config, values: Mapping[str, object]) -> None:
     _check_references(text, config, values)
     for name in config.passed:
-        if not re.fullmatch(_VARIABLE, name):
-            full = "environment.pass"
-            raise refusal(
-                text, full, f"`{full}` holds what is no variable's name", "NAME or PREFIX_*", shown(name)
-            )
+        full = "environment.pass"
+        if not is_name(name):
+            expected = "NAME or PREFIX_*"
+            raise refusal(text, full, f"`{full}` holds what is no variable's name", expected, shown(name))
+        if is_forges(name):
+            hint = "pushes and pull requests are made by bmad itself; take it out"
+            raise refusal(text, full, f"`{full}` holds what is not handed to agents", "", shown(name), hint)
     if config.story_timeout > config.story_timeout_cap:
         hint = f"set story_timeout_cap to {config.story_timeout} or more"
         found = f"{config.story_timeout}, and a cap of {config.story_timeout_cap}"

@@ -26,7 +26,6 @@ class CallView(NamedTuple):
 class EndView(NamedTuple):
     verdict: Verdict
     result: Result
-    why: str = ""  # given by whoever cancelled it
 
 
 class Line(NamedTuple):
@@ -83,7 +82,7 @@ def tail(end: EndView, out: Terminal) -> Iterator[str]:
     """How it ended, how long it took, what it cost; below it what else a person must know."""
     verdict, result = end.verdict, end.result
     done = verdict.outcome is Outcome.COMPLETED
-    words = [outcome_words(verdict, end.why), f"{result.seconds:.1f} s", *spend_words(verdict.spend)]
+    words = [outcome_words(verdict), f"{result.seconds:.1f} s", *spend_words(verdict.spend)]
     lines = _fit(" · ".join(words), out)
     color = "green" if done else "red"
     first = lines[0]
@@ -94,13 +93,18 @@ def tail(end: EndView, out: Terminal) -> Iterator[str]:
         yield from _fit(f"  refused: {clean(denied)}", out)
     for problem in result.problems:
         yield from _fit(f"  problem: {clean(problem)}", out)
+    dropped = (result.events or {}).get("dropped", 0)
+    if dropped:
+        yield from _fit(f"  {dropped:,} lines of output in the middle were not kept", out)
+    if result.kept and isinstance(result.kept.get("ref"), str):
+        yield from _fit(f"  kept: git show --stat {clean(result.kept['ref'])}", out)
     for other in result.outside:
         yield from _fit(f"  changed outside its work tree: {clean(other)}", out)
 
 
-def outcome_words(verdict: Verdict, why: str = "") -> str:
+def outcome_words(verdict: Verdict) -> str:
     """`crashed: exit code 3 and not a word`."""
-    said = clean(why or verdict.message)
+    said = clean(verdict.message)
     word = verdict.outcome.value
     return word if said in ("", word) or verdict.outcome is Outcome.COMPLETED else f"{word}: {said}"
 

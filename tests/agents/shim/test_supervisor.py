@@ -308,7 +308,7 @@ def test_outside_git_there_is_a_result_too(tmp_path: Path, folder: Path) -> None
 
 
 def test_the_agent_has_the_marker_and_not_the_locks(tree: Path, folder: Path) -> None:
-    code = "import os; print(os.environ['BMAD_ATTEMPT'], sorted(os.listdir('/proc/self/fd'), key=int)[:4])"
+    code = "import os; print(os.environ['BMAD_ATTEMPT'], sorted(os.listdir('/proc/self/fd'), key=int))"
     spec = begin(folder, tree, code)
     finish(folder)
     assert said(folder)[0].data == f"{spec.id} ['0', '1', '2', '3']"  # 3: the listing itself
@@ -369,3 +369,102 @@ def test_a_waiting_shim_costs_next_to_nothing(tree: Path, folder: Path) -> None:
     assert resident < 20 * 1024 * 1024
     cancel(str(folder), "enough")
     finish(folder)
+
+
+@pytest.mark.parametrize("written", [None, "soon", "-1", "nan", "", "0"])
+def test_a_time_limit_that_is_none_changes_nothing(tree: Path, folder: Path, written: str | None) -> None:
+    begin(folder, tree, "import time; time.sleep(600)", time_limit=2)
+    (folder / "time-limit").unlink()
+    if written is not None:
+        (folder / "time-limit").write_text(written)
+    assert finish(folder).by == "time-limit"
+
+
+def test_a_pipe_in_place_of_the_time_limit_does_not_stop_the_clock(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "import time; time.sleep(600)", time_limit=2)
+    (folder / "time-limit").unlink()
+    os.mkfifo(folder / "time-limit")
+    assert finish(folder).by == "time-limit"
+
+
+@pytest.mark.parametrize("trick", ["link", "fifo", "folder", "gone"])
+def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
+    tree: Path, folder: Path, tmp_path: Path, trick: str
+) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("precious")
+    tricks = {
+        "link": f"[(os.path.exists(p) and os.unlink(p), os.symlink({str(victim)!r}, p)) for p in (r, e)]",
+        "fifo": "[(os.path.exists(p) and os.unlink(p), os.mkfifo(p)) for p in (r, e)]",
+        "folder": f"os.mkdir({str(folder / 'result.json')!r})",
+        "gone": f"shutil.rmtree({str(folder)!r})",
+    }
+    code = (
+        f"import os, shutil\nr, e = {str(folder / 'result.json.reserved')!r}, {str(folder / 'events.jsonl')!r}\n"
+        f"{tricks[trick]}\nprint('did it', flush=True)"
+    )
+    begin(folder, tree, code)
+    until(lambda: (folder / "result.json").is_file(), "there is a result")
+    assert finish(folder).exit == 0
+    assert victim.read_text() == "precious"
+
+
+def test_somebody_left_behind_who_prints_for_ever_does_not_hold_us_up(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "import subprocess; subprocess.Popen(['yes', 'new words all the time'])", time_limit=60)
+    result = finish(folder, 20)
+    assert (result.by, result.exit) == ("exit", 0)
+
+
+def test_a_link_in_place_of_the_private_folder_is_not_followed(tree: Path, folder: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    code = (
+        "import os, shutil\nprivate = os.path.dirname(os.environ['TMPDIR'])\nshutil.rmtree(private)\n"
+        f"os.symlink({str(precious)!r}, private)"
+    )
+    begin(folder, tree, code)
+    finish(folder)
+    assert (precious / "file").exists()
+
+
+def test_a_filter_of_the_agents_has_nothing_of_ours_and_leaves_nothing(tree: Path, folder: Path) -> None:
+    code = (
+        "import subprocess\n"
+        "clean = 'setsid sleep 600 >/dev/null 2>&1 & echo $! > pid; cat'\n"
+        "subprocess.run(['git', 'config', 'filter.x.clean', clean])\n"
+        "open('.gitattributes', 'w').write('*.txt filter=x\\n'); open('new.txt', 'w').write('x')"
+    )
+    begin(folder, tree, code)
+    finish(folder)
+    until(lambda: not alive(int((tree / "pid").read_text())), "what the filter started has ended")
+
+
+def test_looking_for_a_stall_leaves_nothing_in_the_repository(tree: Path, folder: Path) -> None:
+    """The file grows, so it is no stall; each look hashes it anew."""
+    code = (
+        "import time\n"
+        "for n in range(40):\n"
+        "    open('grows.bin', 'ab').write(bytes([n]) * 100); print('beat', flush=True); time.sleep(0.1)"
+    )
+    before = git(tree, "count-objects")
+    begin(folder, tree, code, stall_limit=1)
+    until(lambda: state_of(str(folder)) is State.FINISHED, "it has ended")
+    assert finish(folder).by == "exit"
+    added = int(git(tree, "count-objects").split()[0]) - int(before.split()[0])
+    assert added == 2, "one file and one tree, by the last look"
+
+
+def test_a_cancel_reaches_a_supervisor_that_its_agent_has_stopped(tree: Path, folder: Path) -> None:
+    begin(
+        folder,
+        tree,
+        "import os, signal, time\nprint('x', flush=True)\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(600)",
+    )
+    started = records.read_started(str(folder))
+    until(lambda: records.read_started(str(folder)), "started")
+    started = records.read_started(str(folder))
+    assert started is not None
+    until(lambda: Path(f"/proc/{started[0]}/stat").read_text().rpartition(")")[2].split()[0] == "T", "stopped")
+    assert cancel(str(folder), "enough")
+    assert finish(folder).by == "cancel"

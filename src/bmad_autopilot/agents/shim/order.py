@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         stdin: bytes
         secrets: list[str]  # what must not be written down, beyond what looks like a secret
         private: str  # the attempt's own temporary folder; ours to make and to remove
-        stall_limit: float  # seconds; 0: none. The time limit stands in a file, so that it can be changed
+        time_limit: float  # seconds; a file beside the records says so too, and can be changed while it runs
+        stall_limit: float  # seconds; 0: none
         grace: float  # seconds between asking an agent to end, telling it, and killing it
         outlived: bool  # what the agent has started may go on when it ends by itself
         guard: tuple[dict[str, str], list[str], str] | None

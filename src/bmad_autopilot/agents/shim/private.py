@@ -16,7 +16,8 @@ def make_private(folder: str) -> None:
 
 def remove_private(folder: str) -> str:
     """The attempt's own temporary folder, whatever the agent left in it. What could not be removed is said."""
-
+    if os.path.islink(folder):  # put there by the agent: where it leads is not ours
+        _try(os.unlink, folder)
     for path, folders, _ in os.walk(folder):
         for name in folders:
             if not os.path.islink(f"{path}/{name}"):

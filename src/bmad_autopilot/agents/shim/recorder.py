@@ -6,12 +6,14 @@ import json
 import os
 import re
 import time
+from collections import deque
 
+from .records import PLAIN
 from .redaction import Redactor
 
 MAX_LINE = 1024 * 1024  # the rest of a longer line is not kept
 CUT = 4096
-MAX_FILE = 64 * 1024 * 1024  # beyond it only the last lines are kept, because they say how it ended
+MAX_FILE = 32 * 1024 * 1024  # beyond it only the last lines are kept, because they say how it ended
 MAX_TAIL = 256 * 1024
 MAX_KNOWN = 20_000
 MAX_SKELETON = 4000
@@ -20,6 +22,9 @@ MAX_SKELETON = 4000
 _PASSING = re.compile(
     r"(?:^|_)(?:u?u?id|ids|nonce|time|times|timestamp|at|ts|seq|since|elapsed|duration|ms|count)$|Id$"
 )
+
+
+_HEX = re.compile(r"[0-9a-fA-F]{4,}")
 
 
 class Recorder:
@@ -31,7 +36,7 @@ class Recorder:
         self._buffers = {"text": bytearray(), "error": bytearray()}
         self._cut = {"text": False, "error": False}
         self._known: set[int] = set()
-        self._tail: list[bytes] = []
+        self._tail: deque[tuple[str, bytes]] = deque()  # as they came: most will be dropped
         self._tail_size = 0
         self._full = False
         self.size = 0
@@ -41,7 +46,7 @@ class Recorder:
 
     def _open(self, path: str) -> int:
         try:
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PLAIN, 0o600)
         except OSError as error:
             self.problem = error.strerror or str(error)
             return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -73,65 +78,74 @@ class Recorder:
             if buffer:
                 self._line(stream, bytes(buffer))
                 buffer.clear()
-        tail, self._tail = self._tail, []
+        tail, self._tail = self._tail, deque()
         self.dropped -= len(tail)
-        for line in tail:
-            self._write(line)
-        self.dropped += len(self._tail)
+        self._full, self.problem, problem = False, "", self.problem
+        for stream, raw in tail:
+            self._write(self._encode(*self._understood(stream, raw)[:2]))
+        self.problem = self.problem or problem
         os.close(self._fd)
 
     def note(self, text: str) -> None:
-        self._record("note", text)
+        self._put(self._encode("note", text), ("note", text.encode()))
 
     def _line(self, stream: str, raw: bytes) -> list[dict[str, object] | str]:
+        """Write it down; the line itself where it says something new."""
         if self._cut[stream]:
             raw = raw[:-CUT]  # half of a secret is not known for one
-        text = raw.decode("utf-8", "replace").rstrip("\r")
-        if not text.strip():
+        if not raw.strip():
             return []
-        redactor = self._redactors[stream]
-        value = None
-        if stream == "text" and text.startswith("{") and not self._cut[stream]:
-            value = _parse(text)
-        if value is not None:
-            event = redactor.value(value)
-            self._record("event", event)
-            return [value] if self._is_new(value) else []
-        line = redactor.line(text)
-        self._record(stream, line)
-        return [line] if self._is_new(text) else []
+        self.lines += 1
+        if self._full or self.problem:
+            self._keep_last(stream, raw)
+            text = raw[:MAX_SKELETON].decode("utf-8", "replace")
+            return [text] if self._is_new(text) else []
+        kind, value, meant = self._understood(stream, raw)
+        self._put(self._encode(kind, value), (stream, raw))
+        return [meant] if self._is_new(meant) else []
 
-    def _record(self, kind: str, value: object) -> None:
+    def _understood(self, stream: str, raw: bytes) -> tuple[str, object, dict[str, object] | str]:
+        """What is written down of a line, and the line as it was meant."""
+        text = raw.decode("utf-8", "replace").rstrip("\r")
+        if stream == "note":
+            return stream, text, text
+        redactor = self._redactors[stream]
+        value = _parse(text) if stream == "text" and text.startswith("{") else None
+        if value is not None:
+            return "event", redactor.value(value), value
+        return stream, redactor.line(text), text
+
+    def _encode(self, kind: str, value: object) -> bytes:
         at = round(time.monotonic() - self._started, 3)
         try:
             text = json.dumps({"at": at, kind: value}, ensure_ascii=False, separators=(",", ":"))
         except (ValueError, RecursionError):
             text = json.dumps({"at": at, "note": "a line that could not be written down was left out"})
-        line = text.encode("utf-8", "replace") + b"\n"
-        self.lines += 1
+        return text.encode("utf-8", "replace") + b"\n"
+
+    def _put(self, line: bytes, raw: tuple[str, bytes]) -> None:
         self._full = self._full or self.size + len(line) > MAX_FILE
-        if self._full or self.problem:
-            self._keep_last(line)
-        else:
-            self._write(line)
+        if self._full or not self._write(line):
+            self._keep_last(*raw)
 
-    def _keep_last(self, line: bytes) -> None:
+    def _keep_last(self, stream: str, raw: bytes) -> None:
         self.dropped += 1
-        self._tail.append(line)
-        self._tail_size += len(line)
+        self._tail.append((stream, raw))
+        self._tail_size += len(raw)
         while self._tail_size > MAX_TAIL and len(self._tail) > 1:
-            self._tail_size -= len(self._tail.pop(0))
+            self._tail_size -= len(self._tail.popleft()[1])
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes) -> bool:
         """A full disk costs the log, never the call."""
         try:
             if os.write(self._fd, line) < len(line):
                 os.ftruncate(self._fd, self.size)  # no torn line in the middle of the file
                 raise OSError("no room for the whole line")
-            self.size += len(line)
         except OSError as error:
-            self.problem = error.strerror or str(error)
-            self._keep_last(line)
+            self.problem = self.problem or error.strerror or str(error)
+            return False
+        self.size += len(line)
+        return True
 
     def _is_new(self, value: object) -> bool:
         mark = hash(tuple(_words(value)))
@@ -151,6 +165,13 @@ def _parse(text: str) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
+def _says_something(word: str) -> bool:
+    """No number, no id. Languages without spaces have long words."""
+    if not word.isalpha():
+        return False
+    return not word.isascii() or (len(word) < 16 and not _HEX.fullmatch(word))
+
+
 def _words(value: object) -> list[str]:
     """What a line says, without what changes by itself: numbers, ids, clocks, spinners."""
     found: list[str] = []
@@ -159,7 +180,7 @@ def _words(value: object) -> list[str]:
     while todo and room > 0:
         item = todo.pop()
         if isinstance(item, str):
-            found += [word for word in re.split(r"\W+", item[:room]) if word.isalpha() and len(word) < 16]
+            found += [word for word in re.split(r"\W+", item[:room]) if _says_something(word)]
             room -= len(item)
         elif isinstance(item, dict):
             kept = [(key, inner) for key, inner in item.items() if not _PASSING.search(key)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 TYPE_CHECKING = False
@@ -20,7 +21,11 @@ PROMPT = "prompt.md"
 TIME_LIMIT = "time-limit"  # seconds the call may run; read again when they are over
 CANCEL = "cancel"  # who asked for the end, and why
 
+# The agent may have put a link or a pipe in a file's place.
+PLAIN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
 _RESERVED = RESULT + ".reserved"
+_LONGEST = 1e9
 _ROOM = 32 * 1024  # for the result, taken beforehand: it must be written on a full disk too
 
 
@@ -48,29 +53,44 @@ def read_started(folder: str) -> tuple[int, float] | None:
 
 
 def reserve_result(folder: str) -> None:
+    """By the starter, who can still refuse."""
+    fd = os.open(f"{folder}/{_RESERVED}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fd = os.open(f"{folder}/{_RESERVED}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, _ROOM)
+    finally:
         os.close(fd)
-    except OSError:  # then it is written if there is room
-        pass
 
 
 def write_result(folder: str, result: dict[str, object]) -> None:
-    """Once, whole, and there after a power cut."""
-    path = f"{folder}/{_RESERVED}"
+    """Once, whole, and there after a power cut. The agent may have removed the folder, or left something there."""
     pairs = ",\n".join(f" {_json(name)}: {_json(value)}" for name, value in result.items())
     data = f"{{\n{pairs}\n}}\n".encode()
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    path, fd = _open_reserved(folder)
     os.write(fd, data)
     os.ftruncate(fd, len(data))
     os.fsync(fd)
     os.close(fd)
-    os.rename(path, f"{folder}/{RESULT}")
+    target = f"{folder}/{RESULT}"
+    if os.path.isdir(target) and not os.path.islink(target):
+        os.rename(target, f"{target}.{os.getpid()}.aside")
+    os.rename(path, target)
     fd = os.open(folder, os.O_RDONLY)
     os.fsync(fd)
     os.close(fd)
+
+
+def _open_reserved(folder: str) -> tuple[str, int]:
+    """The reserved file, if it still is one; else a new one."""
+    path = f"{folder}/{_RESERVED}"
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return path, os.open(path, os.O_WRONLY | PLAIN)
+    except OSError:
+        pass
+    path = f"{folder}/{RESULT}.{os.getpid()}"
+    return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600)
 
 
 def _json(value: object) -> str:
@@ -85,10 +105,16 @@ def _json(value: object) -> str:
     return "null" if value is None else repr(value)
 
 
-def read_time_limit(folder: str) -> float:
-    """In seconds; 0 where there is none, or the file says nothing sensible."""
+def read_time_limit(folder: str, last: float) -> float:
+    """In seconds. What is no such number changes nothing: `last` goes on."""
     try:
-        with open(f"{folder}/{TIME_LIMIT}") as file:
-            return max(0.0, float(file.read(40)))
+        fd = os.open(f"{folder}/{TIME_LIMIT}", os.O_RDONLY | PLAIN)
+    except OSError:
+        return last
+    try:
+        limit = float(os.read(fd, 40))
     except (OSError, ValueError):
-        return 0.0
+        return last
+    finally:
+        os.close(fd)
+    return limit if 0 < limit < _LONGEST else last

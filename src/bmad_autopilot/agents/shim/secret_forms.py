@@ -26,8 +26,11 @@ def forms_of(secret: str) -> set[str]:
 
 
 def _in_urls(raw: bytes) -> set[str]:
+    """All that must be quoted, all but slashes (Python's habit), all but what JavaScript leaves."""
     forms = {
-        "".join(chr(byte) if byte in _UNQUOTED else f"%{byte:{case}}" for byte in raw) for case in ("02X", "02x")
+        "".join(chr(byte) if byte in plain else f"%{byte:{case}}" for byte in raw)
+        for plain in (_UNQUOTED, _UNQUOTED | frozenset(b"/"), _UNQUOTED | frozenset(b"!'()*"))
+        for case in ("02X", "02x")
     }
     return forms | {form.replace("%20", "+") for form in forms}
 

@@ -10,7 +10,7 @@ import time
 from . import children, endings, work
 from .order import read_order
 from .private import make_private, remove_private
-from .records import CANCEL, EVENTS, claim_start, read_time_limit, reserve_result, write_result
+from .records import CANCEL, EVENTS, claim_start, read_time_limit, write_result
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 # While asking does not help: a Ctrl-C for the agent, then an end for all it started, then no more asking.
 _STAGES = ((signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGKILL, True))
 _READ = 256 * 1024
+_DRAIN = 16  # reads: a pipe holds less, and whoever the agent left behind may print for ever
 _MAX_WAIT = 3600.0
+STALL_SECONDS = 10.0  # for git, while the agent runs and we are deaf
 _STOP_SECONDS = 20.0
 
 
@@ -68,7 +70,6 @@ class _Supervisor:
             make_private(self.order["private"])
             before = {other: work.changes(other, self.order["environment"]) for other in self.order["others"]}
             self._start()
-            reserve_result(self.folder)
             while self.status is None:
                 self._turn()
         except children.StartFailed as error:
@@ -141,11 +142,15 @@ class _Supervisor:
         return max(0, int(wait * 1000) + 1)
 
     def _limits(self) -> list[float]:
-        limit, stall = read_time_limit(self.folder), self.order["stall_limit"]
-        due = [self.started + limit] if limit else []
+        stall = self.order["stall_limit"]
+        due = [self.started + self._time_limit()]
         if stall:
             due.append(self.quiet_since + (stall if self.half_time else stall / 2))
         return due
+
+    def _time_limit(self) -> float:
+        self.order["time_limit"] = read_time_limit(self.folder, self.order["time_limit"])
+        return self.order["time_limit"]
 
     def _feed(self) -> None:
         """Hand over the prompt as fast as the agent takes it."""
@@ -210,11 +215,11 @@ class _Supervisor:
             if now >= self.stage_due:
                 self._next_stage()
             return
-        limit, stall = read_time_limit(self.folder), self.order["stall_limit"]
+        stall = self.order["stall_limit"]
         if self.told_to_end:
             asked = os.path.exists(f"{self.folder}/{CANCEL}")
             self._stop(endings.CANCEL if asked else endings.SIGNAL)
-        elif limit and now >= self.started + limit:
+        elif now >= self.started + self._time_limit():
             self._stop(endings.TIME_LIMIT)
         elif stall and now >= self.quiet_since + stall / 2:
             self._judge_stall(now, stall)
@@ -222,16 +227,19 @@ class _Supervisor:
     def _judge_stall(self, now: float, stall: float) -> None:
         """Silence, or saying the same again and again, is a stall only if the work stands still as well."""
         if self.half_time is None:
-            self.half_time = self._look()
+            self.half_time = self._look(passing=True)
         elif now >= self.quiet_since + stall:
-            if self._look() == self.half_time:
+            if self._look(passing=True) == self.half_time:
                 self._stop(endings.STALL)
             else:
                 self.quiet_since, self.half_time = time.monotonic(), None
 
-    def _look(self) -> work.Work:
-        index = f"{self.order['private']}/index"
-        return work.look(self.order["worktree"], self.order["environment"], index)
+    def _look(self, *, passing: bool = False) -> work.Work:
+        """`passing`: only to compare; it is given less time, and leaves nothing in the repository."""
+        private = self.order["private"]
+        scratch, seconds = (f"{private}/objects", STALL_SECONDS) if passing else ("", work.SECONDS)
+        environment = self.order["environment"]
+        return work.look(self.order["worktree"], environment, f"{private}/index", scratch, seconds)
 
     # -- ending it
 
@@ -263,6 +271,7 @@ class _Supervisor:
         code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
         self.by = self.by or endings.EXIT
         done = self._look()
+        left_over += 0 if may_go_on else children.kill_descendants(self.pid)  # what a filter of git's has left
         kept = self._keep(done) if self.by != endings.EXIT or code != 0 else None
         environment = self.order["environment"]
         outside = [other for other, was in before.items() if was != work.changes(other, environment)]
@@ -303,7 +312,8 @@ class _Supervisor:
         if self.recorder is None:
             return None
         if self.recorder.overlong:
-            self.recorder.note(f"{self.recorder.overlong} lines were too long and were cut")
+            many = self.recorder.overlong
+            self.recorder.note(f"{many} line{'s were' if many > 1 else ' was'} too long, and cut")
         self.recorder.close()
         if self.recorder.problem:
             self.problems.append(f"events: {self.recorder.problem}")
@@ -317,6 +327,6 @@ class _Supervisor:
     def _drain(self) -> None:
         """Take what the pipes still hold. Somebody the agent left behind may keep them open for ever."""
         for fd in list(self.pipes):
-            for _ in range(100_000):
+            for _ in range(_DRAIN):
                 if not self._hear(fd):
                     break

@@ -43,20 +43,29 @@ class Work:
     __hash__ = None  # type: ignore[assignment]
 
 
-def look(folder: str, environment: dict[str, str], index: str) -> Work:
-    """The work tree as it is, hashed through an index of our own at `index`: git's own stays untouched."""
-    code, out = _git(folder, environment, ["rev-parse", "--git-path", "index", "HEAD", "--abbrev-ref", "HEAD"])
+def look(
+    folder: str, environment: dict[str, str], index: str, scratch: str = "", seconds: float = SECONDS
+) -> Work:
+    """The work tree as it is, hashed through an index of our own at `index`: git's own stays untouched. New
+    objects go into the repository, or into the folder `scratch`."""
+    asked = ["rev-parse", "--git-path", "index", "--git-path", "objects", "HEAD", "--abbrev-ref", "HEAD"]
+    code, out = _git(folder, environment, asked, seconds)
     lines = out.splitlines()
-    if code is None or not lines:
+    if code is None or len(lines) < 2:
         return Work(None, None, None, "git did not answer" if code is None else "")
-    head, branch = (lines[1], lines[2]) if code == 0 and len(lines) == 3 else (None, None)  # None: no commit yet
+    head, branch = (lines[2], lines[3]) if code == 0 and len(lines) == 4 else (None, None)  # None: no commit yet
     _copy(os.path.join(folder, lines[0]), index)
-    own_index = {**environment, "GIT_INDEX_FILE": index}
+    own = {**environment, "GIT_INDEX_FILE": index}
+    if scratch:
+        os.makedirs(scratch, exist_ok=True)
+        objects = os.path.join(folder, lines[1])
+        own |= {"GIT_OBJECT_DIRECTORY": scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects}
     # Copied, so that only files changed since are read again.
-    added, _ = _git(folder, own_index, ["add", "--all", "--ignore-errors", ":/"])
-    code, tree = _git(folder, own_index, ["write-tree"])
+    added, _ = _git(folder, own, ["add", "--all", "--ignore-errors", ":/"], seconds)
+    code, tree = _git(folder, own, ["write-tree"], seconds) if added is not None else (None, "")
     _remove(index)
-    problem = "" if added == 0 and code == 0 else "git could not read the whole work tree"
+    whole = added == 0 and code == 0
+    problem = "" if whole else "git could not read the whole work tree: what is kept is not all of it"
     return Work(head, branch, tree.strip() if code == 0 else None, problem)
 
 
@@ -95,8 +104,10 @@ def _remove(path: str) -> None:
         pass
 
 
-def _git(folder: str, environment: dict[str, str], arguments: list[str]) -> tuple[int | None, str]:
-    return run([*_GIT, "-C", folder, *arguments], environment, SECONDS)
+def _git(
+    folder: str, environment: dict[str, str], arguments: list[str], seconds: float = SECONDS
+) -> tuple[int | None, str]:
+    return run([*_GIT, "-C", folder, *arguments], environment, seconds)
 
 
 def run(argv: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
