@@ -230,7 +230,7 @@ def test_what_it_tried_to_get_past_until_it_was_stopped_is_the_answer(status: in
     retry = {"type": "system", "subtype": "api_retry", "attempt": 4, "error_status": status}
     verdict = judge([Event(0.1, JSON, retry)], Ending("time-limit", None, 9))
     assert verdict.outcome is outcome
-    after = {"type": "assistant", "message": {"content": []}, "parent_tool_use_id": None}
+    after: dict[str, object] = {"type": "assistant", "message": {"content": []}, "parent_tool_use_id": None}
     again = judge([Event(0.1, JSON, retry), Event(0.2, JSON, after)], Ending("time-limit", None, 9))
     assert again.outcome is Outcome.TIMED_OUT, "it had come through since"
 
