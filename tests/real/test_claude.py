@@ -446,5 +446,5 @@ def test_a_session_id_that_is_in_use(bench: Bench) -> None:
 def test_an_option_it_does_not_know(bench: Bench) -> None:
     with serve(Say("never asked")) as server:
         done = bench.attempt(server, bench.request(), "--no-such-option")
-    assert done.verdict.outcome is Outcome.MISCONFIGURED
+    assert done.verdict.outcome is Outcome.CRASHED
     assert "--no-such-option" in done.verdict.message
