@@ -2,11 +2,13 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from typing import Any, NamedTuple
+
+from tests.real.scripted import Scripted, serving
 
 MAX_REQUEST = 16 * 1024 * 1024
 
@@ -49,45 +51,18 @@ class Hang(NamedTuple):
 Reply = Say | Use | Refuse | Drop | Hang
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class Server(Scripted[Reply]):
     def __init__(self, script: Sequence[Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.script = list(script)
-        self.requests: list[dict[str, Any]] = []  # those that were answered from the script
+        super().__init__(_Handler, script)
         self.hanging = threading.Event()
-        self.closing = threading.Event()
-        self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def next_reply(self, body: dict[str, Any]) -> Reply:
-        """One after the other, the last for ever. Side questions carry no tools and do not count."""
-        if not body.get("tools"):
-            return Say("a side answer")
-        with self._lock:
-            self.requests.append(body)
-            return self.script[min(len(self.requests), len(self.script)) - 1]
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that was killed is no error of the server's."""
+        """Side questions carry no tools and do not count."""
+        return super().next_reply(body) if body.get("tools") else Say("a side answer")
 
 
-@contextmanager
-def serve(*script: Reply) -> Iterator[Server]:
-    server = Server(script)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+def serve(*script: Reply) -> AbstractContextManager[Server]:
+    return serving(Server(script))
 
 
 _ids = count(1)

@@ -1,13 +1,14 @@
 """A Responses API on 127.0.0.1 that says what a script tells it to, as Codex expects to hear it."""
 
 import json
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.real.scripted import Scripted, serving
 
 MAX_REQUEST = 16 * 1024 * 1024
 
@@ -52,43 +53,13 @@ class BreakOff(NamedTuple):
 Reply = Say | Run | Refuse | BreakOff
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class Server(Scripted[Reply]):
     def __init__(self, script: Sequence[Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.script = list(script)
-        self.requests: list[dict[str, Any]] = []
-        self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def next_reply(self, body: dict[str, Any]) -> Reply:
-        """One after the other, the last for ever."""
-        with self._lock:
-            self.requests.append(body)
-            return self.script[min(len(self.requests), len(self.script)) - 1]
-
-    def saw(self, text: str) -> bool:
-        return any(text in json.dumps(request, ensure_ascii=False) for request in self.requests)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that was killed is no error of the server's."""
+        super().__init__(_Handler, script)
 
 
-@contextmanager
-def serve(*script: Reply) -> Iterator[Server]:
-    server = Server(script)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+def serve(*script: Reply) -> AbstractContextManager[Server]:
+    return serving(Server(script))
 
 
 def configure(home: Path, server: Server) -> Path:
