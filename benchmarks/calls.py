@@ -59,7 +59,7 @@ def _attempt(folder: str, tree: str) -> tuple[float, float]:
 
 def begin(folder: str, tree: str, argv: tuple[str, ...]) -> None:
     name = uuid.uuid4().hex
-    spec = Spec(name, "stub", "dev", "1-1", "-", tree, (), f"{folder}.private", time.time())
+    spec = Spec(name, "stub", "dev", "1-1", "-", tree, (), time.time())
     start(folder, spec, Call(argv), environment=dict(os.environ), limits=Limits(60, 60), prompt="")
 
 

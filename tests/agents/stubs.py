@@ -44,7 +44,6 @@ def begin(
 ) -> Spec:
     """Start `code` as an agent; it runs in `worktree` with the environment of the tests."""
     name = uuid.uuid4().hex
-    private = str(folder.parent / f"private-{name[:8]}")
     spec = Spec(
         id=name,
         agent="stub",
@@ -53,7 +52,6 @@ def begin(
         session=str(uuid.uuid4()),
         worktree=str(worktree),
         argv=(),
-        private=private,
         created_at=time.time(),
         stop=tuple(stop),
     )
@@ -61,7 +59,7 @@ def begin(
         str(folder),
         spec,
         Call((sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard, outlived=outlived),
-        environment={**os.environ, "TMPDIR": f"{private}/tmp", **(environment or {})},
+        environment={**os.environ, "TMPDIR": f"{spec.private}/tmp", **(environment or {})},
         limits=Limits(time_limit, stall_limit, grace),
         prompt=stdin,
         secrets=secrets,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.agents import watching, worktree_lock
-from bmad_autopilot.agents.attempts import State, read_result, read_spec, settle_lost, state_of
+from bmad_autopilot.agents.attempts import State, read_result, read_spec, state_of
+from bmad_autopilot.agents.settling import settle_lost
 from bmad_autopilot.agents.shim import records
 from bmad_autopilot.core.errors import ConflictError, FileError
 from tests.agents.stubs import PATIENCE, alive, begin, finish, repository, until

@@ -269,11 +269,8 @@ def test_a_cancelled_attempt_is_stopped_behind_its_launcher(far: Path, tmp_path:
     docker = str(tmp_path / "programs" / "docker")
     argv = launch(launcher, ["sh", "-c", "echo ready; sleep 120 & wait"], environment={}, **place)
     stop = stop_argv(launcher, **place)
-    private = str(tmp_path / "private")
-    spec = Spec(
-        *(place["attempt"], "mine", "dev", "1-1", "session", str(tree), (), private, time.time()),
-        stop=(docker, *stop[1:]),
-    )
+    known = (place["attempt"], "mine", "dev", "1-1", "session", str(tree), ())
+    spec = Spec(*known, time.time(), stop=(docker, *stop[1:]))
     folder = str(tmp_path / "attempt")
     start(folder, spec, Call((docker, *argv[1:])), environment=os.environ, limits=Limits(60, 0, 0.5), prompt="")
     wait_for(lambda: any(event.data == "ready" for event, _ in read_events(f"{folder}/events.jsonl")))

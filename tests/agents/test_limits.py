@@ -306,11 +306,11 @@ def test_another_login_is_another_account(home: Path) -> None:
         return os.path.basename(limits_file("/l", agent, {"HOME": str(home), **environment}))
 
     assert name("claude") == name("claude", CLAUDE_CONFIG_DIR=f"{home}/.claude") == "claude.json"
-    other = name("claude", CLAUDE_CONFIG_DIR=f"{home}/work")
+    other = name("claude", CLAUDE_CONFIG_DIR=f"{home}/elsewhere")
     assert other.startswith("claude-")
-    assert other == name("claude", CLAUDE_CONFIG_DIR=f"{home}/./work/")
+    assert other == name("claude", CLAUDE_CONFIG_DIR=f"{home}/./elsewhere/")
     assert other != name("claude", CLAUDE_CONFIG_DIR=f"{home}/other")
-    assert name("codex", CLAUDE_CONFIG_DIR=f"{home}/work") == "codex.json"
+    assert name("codex", CLAUDE_CONFIG_DIR=f"{home}/elsewhere") == "codex.json"
     assert name("my-tool", CODEX_HOME="/x") == "my-tool.json"
 
 

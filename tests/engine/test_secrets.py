@@ -45,7 +45,7 @@ def test_seeded_secrets_leave_no_trace(tmp_path: Path, monkeypatch: pytest.Monke
         "print(prompt); print(json.dumps({'said': prompt, prompt: 1}))\n"
         "print(prompt, file=sys.stderr); print(json.dumps(dict(os.environ)))\nprint(prompt, end='')"
     )
-    spec = Spec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), str(tmp_path / "p"), time.time())
+    spec = Spec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), time.time())
     start(
         str(folder),
         spec,

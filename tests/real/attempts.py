@@ -46,7 +46,6 @@ def attempt(
     """`meanwhile` gets the attempt's folder while the agent runs."""
     call = agent.call(request)
     assert call.argv[0] == agent.program
-    private = f"{folder}-private"
     spec = Spec(
         id=uuid.uuid4().hex,
         agent=agent.name,
@@ -55,7 +54,6 @@ def attempt(
         session=request.session,
         worktree=request.worktree,
         argv=(),
-        private=private,
         created_at=time.time(),
         resume=request.resume,
         before=before or Spend(),
@@ -64,7 +62,7 @@ def attempt(
         str(folder),
         spec,
         call._replace(argv=(str(program), *call.argv[1:], *options)),
-        environment={**environment, "TMPDIR": private},
+        environment={**environment, "TMPDIR": f"{spec.private}/tmp"},
         limits=limits,
         prompt=request.prompt,
     )

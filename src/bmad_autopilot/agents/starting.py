@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import ConflictError, FileError, Place
 from . import worktree_lock
-from .attempts import REFS, Spec, set_time_limit, state_of, write_spec
+from .attempts import Spec, set_time_limit, state_of, write_spec
 from .protocol import Call
 from .shim import children, records
 from .shim.order import write_order
@@ -65,32 +65,38 @@ def start(
             stop = list(spec.stop)
             spec = _describe(folder, spec, call, environment, secrets, prompt)
             set_time_limit(folder, limits.time)
-            order: Order = {
-                "id": spec.id,
-                "folder": os.path.abspath(folder),
-                "argv": list(call.argv),
-                "environment": {**environment, **call.environment, children.MARKER: spec.id},
-                "worktree": spec.worktree,
-                "stdin": call.stdin.encode("utf-8", "surrogateescape"),
-                "secrets": secrets,
-                "private": spec.private,
-                "time_limit": limits.time,
-                "stall_limit": limits.stall,
-                "grace": limits.grace,
-                "outlived": call.outlived,
-                "guard": (dict(call.guard.when), list(call.guard.lists), call.guard.needed)
-                if call.guard
-                else None,
-                "stop": stop,
-                "keep_ref": spec.keep_ref,
-                "others": list(others),
-            }
+            order = _order(folder, spec, call, {**environment, **call.environment}, limits, secrets)
+            order["stop"], order["others"] = stop, list(others)
             _spawn(order, (lock, tree_lock))
         finally:
             os.close(tree_lock)
     finally:
         os.close(lock)
     return spec
+
+
+def _order(
+    folder: str, spec: Spec, call: Call, environment: dict[str, str], limits: Limits, secrets: list[str]
+) -> "Order":
+    guard = call.guard
+    return {
+        "id": spec.id,
+        "folder": os.path.abspath(folder),
+        "argv": list(call.argv),
+        "environment": {**environment, children.MARKER: spec.id},
+        "worktree": spec.worktree,
+        "stdin": call.stdin.encode("utf-8", "surrogateescape"),
+        "secrets": secrets,
+        "private": spec.private,
+        "time_limit": limits.time,
+        "stall_limit": limits.stall,
+        "grace": limits.grace,
+        "outlived": call.outlived,
+        "guard": (dict(guard.when), list(guard.lists), guard.needed) if guard else None,
+        "stop": [],
+        "keep_ref": spec.keep_ref,
+        "others": [],
+    }
 
 
 def _take_lock(folder: str) -> int:
@@ -115,7 +121,6 @@ def _describe(
         argv=tuple(redactor.text(word) for word in call.argv),
         variables=tuple(sorted({*environment, *call.environment})),
         stop=tuple(redactor.text(word) for word in spec.stop),
-        keep_ref=REFS + spec.id,
     )
     write_spec(folder, spec)
     with open(f"{folder}/{records.PROMPT}", "w", encoding="utf-8", errors="replace") as file:

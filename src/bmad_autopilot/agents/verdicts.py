@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from ..core.errors import FileError
-from ..files import read_bytes, write_atomic
-from .attempts import MAX_RECORD, Result, Spec, read_result, read_spec
+from ..files import write_atomic
+from .attempts import Result, Spec, read_result, read_spec
 from .events import Event, read_events
 from .judging import clip
-from .outcomes import Limit, Outcome, Spend, Tokens, Verdict
+from .outcomes import Limit, Outcome, Verdict
 from .protocol import Agent, KeepsRecord
 from .shim import records
 from .shim.redaction import Redactor, secrets_of
+from .typed_records import read_object, spend_of
 
 VERDICT = "verdict.json"
 
@@ -39,10 +40,9 @@ def judge(folder: str, agent: Agent) -> tuple[Spec, Result, Verdict]:
 def _why(folder: str) -> str:
     """What whoever cancelled it gave as the reason."""
     try:
-        data = json.loads(read_bytes(f"{folder}/{records.CANCEL}", limit=MAX_RECORD))
-    except (FileError, ValueError, RecursionError):
+        return clip(read_object(f"{folder}/{records.CANCEL}").get("why"))
+    except FileError:
         return ""
-    return clip(data.get("why")) if isinstance(data, dict) else ""
 
 
 def all_events(folder: str) -> list[Event]:
@@ -57,15 +57,15 @@ def write_verdict(folder: str, verdict: Verdict) -> None:
 def read_verdict(folder: str) -> Verdict | None:
     """None: not harvested, or not in a form we know, which is then worked out anew."""
     try:
-        data = json.loads(read_bytes(f"{folder}/{VERDICT}", limit=MAX_RECORD))
+        data = read_object(f"{folder}/{VERDICT}")
         limit = data.get("limit")
         return Verdict(
             outcome=Outcome(data["outcome"]),
             message=str(data.get("message", "")),
             session=data.get("session"),
             limit=Limit(limit["kind"], limit["resets_at"]) if limit else None,
-            spend=_spend(data.get("spend")),
-            session_spend=_spend(data.get("session_spend")),
+            spend=spend_of(data.get("spend")),
+            session_spend=spend_of(data.get("session_spend")),
             turns=data.get("turns"),
             denials=tuple(data.get("denials", ())),
             closing=str(data.get("closing", "")),
@@ -74,11 +74,3 @@ def read_verdict(folder: str) -> Verdict | None:
         )
     except (FileError, ValueError, LookupError, TypeError, AttributeError):
         return None
-
-
-def _spend(data: dict[str, object] | None) -> Spend:
-    if not data:
-        return Spend()
-    dollars, tokens = data.get("dollars"), data.get("tokens")
-    counts = Tokens(**tokens) if isinstance(tokens, dict) else Tokens()
-    return Spend(dollars if isinstance(dollars, int | float) else None, counts)

@@ -8,7 +8,8 @@ from contextlib import suppress
 from ..core.errors import ConflictError, FileError, Place
 from ..files import read_bytes, write_atomic
 from ..project.gitdir import find_work_tree
-from .attempts import State, settle_lost, state_of
+from .attempts import State, state_of
+from .settling import settle_lost
 
 OWNER = "bmad-autopilot-agent"  # a file beside it that says whose it is
 SECONDS = 5.0  # a shim that has written its result is gone within milliseconds

@@ -3,7 +3,8 @@
 import click
 
 from ..agents import watching
-from ..agents.attempts import State, settle_lost
+from ..agents.attempts import State
+from ..agents.settling import settle_lost
 from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError, FileError
 from ..runs.layout import Place
 from ..views.calls import state_words, tail

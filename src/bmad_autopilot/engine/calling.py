@@ -2,14 +2,13 @@
 
 import os
 import re
-import tempfile
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.attempts import Spec
+from ..agents.attempts import Spec, private_folder
 from ..agents.environment import Identity, agent_environment
 from ..agents.launchers import Launcher, launch, launcher_from, stop_argv
 from ..agents.limits import limits_file, limits_folder, read_parked
@@ -29,8 +28,6 @@ from ..workflows.pipelines import Step
 
 # Set for the far side of a launcher too: they say nothing about anybody.
 _FAR = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
-
-
 _AUTHOR = re.compile(r"(?P<name>[^<>\n]+) <(?P<email>[^<>\n]+)> ")
 
 
@@ -50,8 +47,7 @@ class Job(NamedTuple):
 
     @property
     def private(self) -> str:
-        """A short path: programs put sockets into their temporary folder, and a socket's path has 107 letters."""
-        return os.path.join(tempfile.gettempdir(), f"bmad-{self.id[:12]}")
+        return private_folder(self.id)
 
     @property
     def scratch(self) -> str:
@@ -67,10 +63,6 @@ class AccountParked(AutopilotError):
         self.until = until
 
 
-def agent_for(project: Project, role: str) -> Agent:
-    return find_agent(project.config.agent_of(role), project.config.agents)
-
-
 def skill_for(project: Project, step: Step) -> Skill | None:
     """The skill this step needs, as its agent calls it; None for a step with a prompt of our own. Looked for
     before anything is started: an agent that does not know a slash name takes it for plain words."""
@@ -83,7 +75,7 @@ def skill_for(project: Project, step: Step) -> Skill | None:
     return skill
 
 
-def refuse_while_parked(agent: str) -> None:
+def _refuse_while_parked(agent: str) -> None:
     path = limits_file(limits_folder(os.environ), agent, os.environ)
     parked = read_parked(path, time.time()).parked
     if parked is not None:
@@ -92,65 +84,22 @@ def refuse_while_parked(agent: str) -> None:
 
 def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spec:
     """Start the attempt in `folder`. Whatever refuses it does so before `ready` is called."""
-    project, config, role = job.project, job.project.config, job.step.role
-    agent = agent_for(project, role)
-    launcher = _launcher(project, role)
-    worktree = project.root.checkout
-    refuse_while_parked(agent.name)
-    request = Request(
-        prompt=job.prompt,
-        session=str(uuid.uuid4()),
-        worktree=worktree,
-        skill=_listed_name(job.skill) if job.skill else None,
-        model=config.roles[role].model,
-        resume=job.resume,
-        permissions=permissions_for(
-            detect_commands(worktree) if config.path is None else config.commands,
-            allow=config.allowed,
-            bypass=config.bypass_permissions,
-            is_root=os.geteuid() == 0 and launcher is None,
-            checkout=worktree,
-        ),
-        name=job.name,
-        branch=job.branch,
-        story=job.story,
-        scratch="" if launcher else job.scratch,
-    )
-    environment = agent_environment(
-        os.environ,
-        variables=(*agent.variables, *(launcher.variables if launcher else ())),
-        passed=config.passed,
-        private=job.private,
-        identity=_identity(agent, worktree),
-    )
-    call, stop = _placed(agent, agent.call(request), request, launcher, job.id, environment)
-    spec = Spec(
-        id=job.id,
-        agent=agent.name,
-        step=job.step.name,
-        story=job.story,
-        session=request.resume or request.session,
-        worktree=worktree,
-        argv=(),
-        private=job.private,
-        created_at=time.time(),
-        name=job.name,
-        role=role,
-        model=request.model,
-        resume=request.resume,
-        launcher=launcher.name if launcher else None,
-        skill=request.skill,
-        stop=stop,
-    )
+    project, config = job.project, job.project.config
+    agent = find_agent(config.agent_of(job.step.role), config.agents)
+    _refuse_while_parked(agent.name)
+    launcher = _launcher(project, job.step.role)
+    request = _request(job, launcher)
+    environment = _environment(job, agent, launcher)
+    call, stop = _placed(agent, request, launcher, job.id, environment)
 
     def last(spec: Spec) -> Spec:
         if ready is not None:
             ready()
-        return replace(spec, tree=work.look(worktree, environment, f"{folder}/index").tree)
+        return replace(spec, tree=work.look(spec.worktree, environment, f"{folder}/index").tree)
 
     return start(
         folder,
-        spec,
+        _spec(job, agent, request, launcher, stop),
         call,
         environment=environment,
         limits=Limits((job.seconds or config.story_timeout_cap * 60), config.stall_limit * 60),
@@ -161,20 +110,70 @@ def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spe
     )
 
 
+def _request(job: Job, launcher: Launcher | None) -> Request:
+    config, worktree = job.project.config, job.project.root.checkout
+    permissions = permissions_for(
+        detect_commands(worktree) if config.path is None else config.commands,
+        allow=config.allowed,
+        bypass=config.bypass_permissions,
+        is_root=os.geteuid() == 0 and launcher is None,
+        checkout=worktree,
+    )
+    return Request(
+        prompt=job.prompt,
+        session=str(uuid.uuid4()),
+        worktree=worktree,
+        skill=_listed_name(job.skill) if job.skill else None,
+        model=config.roles[job.step.role].model,
+        resume=job.resume,
+        permissions=permissions,
+        name=job.name,
+        branch=job.branch,
+        story=job.story,
+        scratch="" if launcher else job.scratch,
+    )
+
+
+def _environment(job: Job, agent: Agent, launcher: Launcher | None) -> dict[str, str]:
+    return agent_environment(
+        os.environ,
+        variables=(*agent.variables, *(launcher.variables if launcher else ())),
+        passed=job.project.config.passed,
+        private=job.private,
+        identity=_identity(agent, job.project.root.checkout),
+    )
+
+
+def _spec(job: Job, agent: Agent, request: Request, launcher: Launcher | None, stop: tuple[str, ...]) -> Spec:
+    return Spec(
+        id=job.id,
+        agent=agent.name,
+        step=job.step.name,
+        story=job.story,
+        session=request.resume or request.session,
+        worktree=request.worktree,
+        argv=(),
+        created_at=time.time(),
+        name=job.name,
+        role=job.step.role,
+        model=request.model,
+        resume=request.resume,
+        launcher=launcher.name if launcher else None,
+        skill=request.skill,
+        stop=stop,
+    )
+
+
 def _launcher(project: Project, role: str) -> Launcher | None:
     name = project.config.launcher_of(role)
     return launcher_from(name, project.config.launchers[name]) if name else None
 
 
 def _placed(
-    agent: Agent,
-    call: Call,
-    request: Request,
-    launcher: Launcher | None,
-    attempt: str,
-    environment: dict[str, str],
+    agent: Agent, request: Request, launcher: Launcher | None, attempt: str, environment: dict[str, str]
 ) -> tuple[Call, tuple[str, ...]]:
     """The call as it is really made, its program found, and what stops it beyond a signal."""
+    call = agent.call(request)
     stop = agent.stop(request) if isinstance(agent, HasStop) else ()
     argv = call.argv
     if launcher is not None:

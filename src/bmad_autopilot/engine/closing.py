@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..agents.attempts import State, state_of, stop
+from ..agents.attempts import State, state_of
 from ..agents.command import keep_purpose
 from ..agents.outcomes import REACTIONS, Outcome, Reaction, Verdict
+from ..agents.settling import stop
 from ..agents.shim import records
 from ..agents.watching import Watch, cancel, watch
 from ..core.errors import ConflictError, FileError, UsageError

@@ -4,10 +4,11 @@ import os
 import random
 import time
 
-from ..agents.attempts import Result, Spec, State, read_result, read_spec, settle_lost, state_of
+from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
 from ..agents.limits import clear, limits_file, limits_folder, record_refusal
 from ..agents.outcomes import Limit, Outcome, Verdict
 from ..agents.registry import recorded_agent
+from ..agents.settling import settle_lost
 from ..agents.starting import collect
 from ..agents.verdicts import judge, read_verdict, write_verdict
 from ..project.config import Config

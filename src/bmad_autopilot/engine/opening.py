@@ -17,7 +17,7 @@ from ..workflows.contract import review_file
 from ..workflows.pipelines import CODE_REVIEW
 from ..workflows.prompts import prompt_for
 from ..workflows.step_context import Files, StepContext
-from .calling import Job, begin, refuse_while_parked, skill_for
+from .calling import Job, begin, skill_for
 from .evidence import Evidence
 from .task import Task
 
@@ -29,7 +29,6 @@ SESSION = "main"
 def start_task(task: Task) -> str:
     """Everything that comes before an agent's start, and the start; the attempt's folder."""
     skill = skill_for(task.project, task.step)
-    refuse_while_parked(task.agent)
     ensure_excludes(task.project.root)
     job = Job(
         uuid.uuid4().hex,

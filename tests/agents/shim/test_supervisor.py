@@ -238,7 +238,7 @@ def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
     from bmad_autopilot.agents.protocol import Call
     from bmad_autopilot.agents.starting import Limits, start
 
-    spec = Spec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), str(folder.parent / "p"), time.time())
+    spec = Spec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), time.time())
     start(
         str(folder),
         spec,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         outlived: bool  # what the agent has started may go on when it ends by itself
         guard: tuple[dict[str, str], list[str], str] | None
         stop: list[str]  # run when the call is stopped, for what lives behind a launcher
-        keep_ref: str  # where work is kept that was cut short; "" outside git
+        keep_ref: str  # where work is kept that was cut short
         others: list[str]  # other work trees of the repository, which this call must leave alone
 
 

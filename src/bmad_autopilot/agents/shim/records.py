@@ -9,6 +9,8 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json.encoder import encode_basestring_ascii
+
+    from .work import Work
 else:
     from _json import encode_basestring_ascii
 
@@ -26,6 +28,7 @@ PLAIN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _RESERVED = RESULT + ".reserved"
 _LONGEST = 1e9
+MAX_PROBLEMS, MAX_PROBLEM = 20, 500  # so that the result fits into the room reserved for it
 _ROOM = 32 * 1024  # for the result, taken beforehand: it must be written on a full disk too
 
 
@@ -60,6 +63,41 @@ def reserve_result(folder: str) -> None:
             os.posix_fallocate(fd, 0, _ROOM)
     finally:
         os.close(fd)
+
+
+def result_of(
+    attempt: str,
+    times: tuple[float, float, float],
+    by: str,
+    code: int | None,
+    work: Work,
+    *,
+    kept: dict[str, str] | None = None,
+    outside: list[str] | None = None,
+    left_over: int = 0,
+    events: dict[str, int] | None = None,
+    problems: list[str],
+) -> dict[str, object]:
+    """What `result.json` holds. `times`: began, ended, seconds between; `code`: negative for a signal."""
+    began, ended, seconds = (round(moment, 3) for moment in times)
+    return {
+        "version": 1,
+        "id": attempt,
+        "started_at": began,
+        "ended_at": ended,
+        "seconds": seconds,
+        "by": by,
+        "exit": code if code is not None and code >= 0 else None,
+        "signal": -code if code is not None and code < 0 else None,
+        "head": work.head,
+        "branch": work.branch,
+        "tree": work.tree,
+        "kept": kept,
+        "outside": outside or [],
+        "left_over": left_over,
+        "events": events,
+        "problems": [problem[:MAX_PROBLEM] for problem in problems if problem][:MAX_PROBLEMS],
+    }
 
 
 def write_result(folder: str, result: dict[str, object]) -> None:

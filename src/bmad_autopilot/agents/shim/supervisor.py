@@ -10,7 +10,7 @@ import time
 from . import children, endings, work
 from .order import read_order
 from .private import make_private, remove_private
-from .records import CANCEL, EVENTS, claim_start, read_time_limit, write_result
+from .records import CANCEL, EVENTS, claim_start, read_time_limit, result_of, write_result
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -276,37 +276,27 @@ class _Supervisor:
         environment = self.order["environment"]
         outside = [other for other, was in before.items() if was != work.changes(other, environment)]
         events = self._close_recorder()
-        self.problems += [problem for problem in (done.problem, remove_private(self.order["private"])) if problem]
-        write_result(
-            self.folder,
-            {
-                "version": 1,
-                "id": self.order["id"],
-                "started_at": round(self.began, 3),
-                "ended_at": round(ended, 3),
-                "seconds": round(seconds, 3),
-                "by": self.by,
-                "exit": code if code is not None and code >= 0 else None,
-                "signal": -code if code is not None and code < 0 else None,
-                "head": done.head,
-                "branch": done.branch,
-                "tree": done.tree,
-                "kept": kept,
-                "outside": outside,
-                "left_over": left_over,
-                "events": events,
-                "problems": [problem[:500] for problem in self.problems[:20]],
-            },
+        self.problems += [done.problem, remove_private(self.order["private"])]
+        result = result_of(
+            self.order["id"],
+            (self.began, ended, seconds),
+            self.by,
+            code,
+            done,
+            kept=kept,
+            outside=outside,
+            left_over=left_over,
+            events=events,
+            problems=self.problems,
         )
+        write_result(self.folder, result)
 
     def _keep(self, done: work.Work) -> dict[str, str] | None:
         """Work that was cut short, under a ref of its own, before anybody can think of resetting it."""
-        ref = self.order["keep_ref"]
-        if not ref or self.by == endings.NO_START:
+        if self.by == endings.NO_START:
             return None
-        message = f"Work of an agent call that was cut short ({self.by})\n\nAutopilot-Attempt: {self.order['id']}"
-        commit = work.keep(self.order["worktree"], self.order["environment"], done, ref, message)
-        return {"ref": ref, "commit": commit} if commit else None
+        order = self.order
+        return work.keep(order["worktree"], order["environment"], done, order["keep_ref"], self.by, order["id"])
 
     def _close_recorder(self) -> dict[str, int] | None:
         if self.recorder is None:

@@ -69,16 +69,20 @@ def look(
     return Work(head, branch, tree.strip() if code == 0 else None, problem)
 
 
-def keep(folder: str, environment: dict[str, str], work: Work, ref: str, message: str) -> str | None:
-    """Put the tree, with HEAD as its parent, under a ref of ours. The commit; None where that was impossible."""
+def keep(
+    folder: str, environment: dict[str, str], work: Work, ref: str, by: str, attempt: str
+) -> dict[str, str] | None:
+    """Put the tree of a call that was cut short, with HEAD as its parent, under a ref of ours: it and the commit.
+    None where that was impossible."""
     if work.tree is None:
         return None
+    message = f"Work of an agent call that was cut short ({by})\n\nAutopilot-Attempt: {attempt}"
     parents = ["-p", work.head] if work.head else []
     code, commit = _git(folder, {**environment, **_IDENTITY}, ["commit-tree", work.tree, *parents, "-m", message])
     if code != 0:
         return None
     code, _ = _git(folder, environment, ["update-ref", ref, commit.strip()])
-    return commit.strip() if code == 0 else None
+    return {"ref": ref, "commit": commit.strip()} if code == 0 else None
 
 
 def changes(folder: str, environment: dict[str, str]) -> list[str]:
