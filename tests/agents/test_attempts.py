@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -301,3 +302,20 @@ def test_a_call_without_room_for_its_result_is_not_begun(tree: Path, tmp_path: P
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
     assert not (tree / "ran").exists()
+
+
+def test_the_mark_of_a_start_is_left_once(tmp_path: Path) -> None:
+    assert records.claim_start(str(tmp_path), 1)
+    assert not records.claim_start(str(tmp_path), 2)
+    assert records.read_started(str(tmp_path))[0] == 1  # type: ignore[index]
+
+
+def test_of_two_who_settle_a_lost_call_one_does_it(tree: Path, folder: Path, tmp_path: Path) -> None:
+    stop = ["/bin/sh", "-c", f"echo once >> {tmp_path}/stopped; sleep 1"]
+    begin(folder, tree, "import time; time.sleep(600)", stop=stop)
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: state_of(str(folder)) is State.LOST, "lost")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(settle_lost, [str(folder)] * 2)
+    assert first == second
+    assert (tmp_path / "stopped").read_text() == "once\n"

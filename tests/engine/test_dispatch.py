@@ -318,10 +318,14 @@ def test_claude_instances_complete_a_story_by_evidence(tmp_path: Path) -> None:
 
 def test_an_instance_that_never_shows_anything_times_out(tmp_path: Path) -> None:
     sample = with_instances(tmp_path / "project", "pass")
+    stopped = 'stop = ["/bin/sh", "-c", "echo $0 > stopped", "{name}"]\n'
+    config = sample.root / "bmad-autopilot.toml"
+    config.write_text(config.read_text() + stopped.replace("> stopped", f"> {tmp_path}/stopped"))
     action = get_next_action(load_sprint_status(str(sample.root)))
     assert action is not None
     result = dispatch_to_instance(action, "bmad-2-1", timeout_minutes=1 / 60, project=str(sample.root))
     assert (result.status, result.outcome) == ("timeout", "timed-out")
+    assert (tmp_path / "stopped").read_text() == "bmad-2-1\n"
 
 
 def test_an_instance_that_blocks_is_noticed_while_it_is_waited_for(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.agents.events import Event, read_events
-from bmad_autopilot.agents.shim.recorder import Recorder
+from bmad_autopilot.agents.shim.recorder import MAX_LINE, Recorder
 
 
 def record(path: Path, chunks: list[tuple[str, bytes]], secrets: list[str] | None = None) -> list[Event]:
@@ -118,3 +118,10 @@ def test_an_unwritable_log_is_said(tmp_path: Path) -> None:
     recorder.feed("text", b"x\n")
     recorder.close()
     assert recorder.problem
+
+
+def test_half_of_a_secret_at_the_end_of_a_cut_line_is_not_written(tmp_path: Path) -> None:
+    secret = "correct-horse-battery-staple-0123456789"
+    line = b"x " * (MAX_LINE // 2 - 10) + secret.encode() * 3 + b"\n"
+    record(tmp_path / "events.jsonl", [("text", line)], [secret])
+    assert secret[:12] not in (tmp_path / "events.jsonl").read_text()

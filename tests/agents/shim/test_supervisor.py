@@ -468,3 +468,35 @@ def test_a_cancel_reaches_a_supervisor_that_its_agent_has_stopped(tree: Path, fo
     until(lambda: Path(f"/proc/{started[0]}/stat").read_text().rpartition(")")[2].split()[0] == "T", "stopped")
     assert cancel(str(folder), "enough")
     assert finish(folder).by == "cancel"
+
+
+def test_programs_the_agent_put_into_git_s_settings_do_not_run_with_our_looks(tree: Path, folder: Path) -> None:
+    hooks = tree / ".git" / "planted"
+    hooks.mkdir()
+    for name in ("watch", "post-index-change"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {tree}/.git/ran-{name}\n")
+        (hooks / name).chmod(0o755)
+    git(tree, "config", "core.hooksPath", str(hooks))
+    git(tree, "config", "core.fsmonitor", str(hooks / "watch"))
+    begin(folder, tree, "open('new.txt', 'w').write('x')")
+    assert finish(folder).tree is not None
+    assert not list((tree / ".git").glob("ran-*"))
+
+
+def test_only_the_first_event_is_asked_for_the_skill(tree: Path, folder: Path) -> None:
+    code = (
+        "import json\nfor names in (['it'], []): print(json.dumps({'type': 'init', 'skills': names}), flush=True)"
+    )
+    begin(folder, tree, code, guard=Guard({"type": "init"}, ("skills",), "it"))
+    assert finish(folder).by == "exit"
+
+
+def test_a_closed_terminal_does_not_end_the_supervisor(tree: Path, folder: Path) -> None:
+    begin(folder, tree, "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)")
+    until(lambda: records.read_started(str(folder)), "started")
+    started = records.read_started(str(folder))
+    assert started is not None
+    for number in (signal.SIGHUP, signal.SIGINT):
+        os.kill(started[0], number)
+    (tree / "go").touch()
+    assert finish(folder).by == "exit"
