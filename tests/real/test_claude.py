@@ -6,8 +6,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +20,7 @@ from bmad_autopilot.agents.watching import cancel
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import LIMITS, Attempt, agent_process, attempt, offline_environment, wait_for
+from tests.real.benches import ClientBench
 from tests.real.claude_server import Drop, Hang, Refuse, Reply, Say, Server, Use, serve
 from tests.real.conftest import BmadMethod
 
@@ -39,17 +38,8 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.CLAUDE, "claude")
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(ClientBench):
     """A project with a skill, and Claude Code with a home of its own."""
-
-    program: Path
-    folder: Path
-    numbers: "count[int]"
-
-    @property
-    def worktree(self) -> Path:
-        return self.folder / "project"
 
     def request(self, prompt: str = "Go on.", **more: object) -> Request:
         asked = Request(prompt, str(uuid4()), str(self.worktree), permissions=DEFAULT)
@@ -76,7 +66,7 @@ class Bench:
             CLAUDE_CODE_MAX_RETRIES="2",
         )
         environment = {name: value for name, value in {**environment, **(variables or {})}.items() if value}
-        folder = self.folder / f"attempt-{next(self.numbers)}"
+        folder = self.next_folder()
         return attempt(
             CLAUDE,
             request or self.request(),
@@ -89,20 +79,10 @@ class Bench:
             meanwhile=meanwhile,
         )
 
-    def git(self, *arguments: str) -> str:
-        command = ["git", "-C", str(self.worktree), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
-
-    def write(self, name: str, text: str) -> str:
-        path = self.worktree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return str(path)
-
 
 @pytest.fixture
 def bench(program: Path, tmp_path: Path) -> Bench:
-    made = Bench(program, tmp_path, count(1))
+    made = Bench(program, tmp_path)
     made.worktree.mkdir()
     made.git("init", "-q")
     made.write("a.txt", "one\n")

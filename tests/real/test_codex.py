@@ -1,9 +1,6 @@
 """Codex itself, against a scripted API: it works under our sandbox, and every end is told apart."""
 
-import subprocess
 import time
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.agents.starting import Limits
 from tests.real import clients
 from tests.real.attempts import LIMITS, Attempt, attempt, offline_environment
+from tests.real.benches import ClientBench
 from tests.real.codex_server import BreakOff, Refuse, Reply, Run, Say, Server, configure, serve
 
 pytestmark = pytest.mark.real
@@ -29,17 +27,8 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.CODEX, "codex")
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(ClientBench):
     """A project with a skill, and Codex with a home of its own."""
-
-    program: Path
-    folder: Path
-    numbers: "count[int]"
-
-    @property
-    def worktree(self) -> Path:
-        return self.folder / "project"
 
     def request(self, prompt: str = "Go on.", **more: object) -> Request:
         return Request(prompt, "not used", str(self.worktree))._replace(**more)  # type: ignore[arg-type]
@@ -57,7 +46,7 @@ class Bench:
         environment = offline_environment(
             self.folder / "home", CODEX_HOME=str(home), OPENAI_API_KEY="sk-dummy", SHELL="/bin/sh"
         )
-        folder = self.folder / f"attempt-{next(self.numbers)}"
+        folder = self.next_folder()
         made = attempt(
             CODEX,
             request or self.request(),
@@ -71,19 +60,10 @@ class Bench:
         events = with_record(made.events, made.result.started_at, environment)
         return made, CODEX.judge(events, made.result.ending, before or Spend())
 
-    def git(self, *arguments: str) -> str:
-        command = ["git", "-C", str(self.worktree), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
-
-    def write(self, name: str, text: str) -> None:
-        path = self.worktree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
 
 @pytest.fixture
 def bench(program: Path, tmp_path: Path) -> Bench:
-    made = Bench(program, tmp_path, count(1))
+    made = Bench(program, tmp_path)
     made.worktree.mkdir()
     made.git("init", "-q")
     made.write("a.txt", "one\n")

@@ -1,8 +1,5 @@
 """Copilot CLI itself, against a scripted API: it works under our permissions, and its ends are told apart."""
 
-import subprocess
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +12,7 @@ from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
+from tests.real.benches import ClientBench
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
 
 pytestmark = pytest.mark.real
@@ -31,17 +29,8 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.COPILOT, "copilot")
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(ClientBench):
     """A project with a skill, and Copilot with a home and a provider of its own."""
-
-    program: Path
-    folder: Path
-    numbers: "count[int]"
-
-    @property
-    def worktree(self) -> Path:
-        return self.folder / "project"
 
     def attempt(self, server: Server, **more: object) -> Attempt:
         environment = offline_environment(
@@ -55,16 +44,12 @@ class Bench:
         )
         asked = Request("Go on.", str(uuid4()), str(self.worktree), permissions=allowed(self.worktree))
         asked = asked._replace(**more)  # type: ignore[arg-type]
-        return attempt(COPILOT, asked, self.program, environment, self.folder / f"attempt-{next(self.numbers)}")
-
-    def git(self, *arguments: str) -> str:
-        command = ["git", "-C", str(self.worktree), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+        return attempt(COPILOT, asked, self.program, environment, self.next_folder())
 
 
 @pytest.fixture
 def bench(program: Path, tmp_path: Path) -> Bench:
-    made = Bench(program, tmp_path, count(1))
+    made = Bench(program, tmp_path)
     skill = made.worktree / ".claude" / "skills" / "bmad-dev-story" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: bmad-dev-story\ndescription: Develop a story\n---\nFollow the steps.\n")

@@ -1,8 +1,5 @@
 """Gemini CLI itself, against a scripted API: it works under our permissions, and its ends are told apart."""
 
-import subprocess
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +12,7 @@ from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
+from tests.real.benches import ClientBench
 from tests.real.gemini_server import Refuse, Reply, Say, Server, Use, configure, serve
 
 pytestmark = pytest.mark.real
@@ -36,17 +34,8 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.GEMINI, "gemini")
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(ClientBench):
     """A project, and Gemini with a home of its own."""
-
-    program: Path
-    folder: Path
-    numbers: "count[int]"
-
-    @property
-    def worktree(self) -> Path:
-        return self.folder / "project"
 
     def attempt(self, server: Server, before: Spend | None = None, **more: object) -> Attempt:
         home = self.folder / "home"
@@ -58,17 +47,13 @@ class Bench:
             "Go on.", str(uuid4()), str(self.worktree), model="gemini-2.5-pro", permissions=allowed(self.worktree)
         )
         asked = asked._replace(**more)  # type: ignore[arg-type]
-        folder = self.folder / f"attempt-{next(self.numbers)}"
+        folder = self.next_folder()
         return attempt(GEMINI, asked, self.program, environment, folder, before=before)
-
-    def git(self, *arguments: str) -> str:
-        command = ["git", "-C", str(self.worktree), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 
 
 @pytest.fixture
 def bench(program: Path, tmp_path: Path) -> Bench:
-    made = Bench(program, tmp_path, count(1))
+    made = Bench(program, tmp_path)
     made.worktree.mkdir()
     made.git("init", "-q")
     made.git("commit", "-q", "--allow-empty", "-m", "first")

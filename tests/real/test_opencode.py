@@ -1,8 +1,5 @@
 """opencode itself, against a scripted API: it works under our permissions, and its ends are told apart."""
 
-import subprocess
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
+from tests.real.benches import ClientBench
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
 from tests.real.opencode_server import QUIET, configure
 
@@ -33,17 +31,8 @@ def program(real: Path) -> Path:
     return clients.install(real, clients.OPENCODE, "opencode")
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(ClientBench):
     """A project with a skill, and opencode with a home of its own. It takes some five seconds to start."""
-
-    program: Path
-    folder: Path
-    numbers: "count[int]"
-
-    @property
-    def worktree(self) -> Path:
-        return self.folder / "project"
 
     def attempt(
         self, server: Server, prompt: str = "Go on.", before: Spend | None = None, **more: object
@@ -52,23 +41,13 @@ class Bench:
         configure(home, server)
         asked = Request(prompt, "not used", str(self.worktree), permissions=allowed(self.worktree))
         asked = asked._replace(**more)  # type: ignore[arg-type]
-        folder = self.folder / f"attempt-{next(self.numbers)}"
+        folder = self.next_folder()
         return attempt(OPENCODE, asked, self.program, offline_environment(home, **QUIET), folder, before=before)
-
-    def git(self, *arguments: str) -> str:
-        command = ["git", "-C", str(self.worktree), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
-
-    def write(self, name: str, text: str) -> str:
-        path = self.worktree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return str(path)
 
 
 @pytest.fixture
 def bench(program: Path, tmp_path: Path) -> Bench:
-    made = Bench(program, tmp_path, count(1))
+    made = Bench(program, tmp_path)
     made.worktree.mkdir()
     made.git("init", "-q")
     made.write("a.txt", "one\n")
