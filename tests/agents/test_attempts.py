@@ -101,7 +101,8 @@ def test_a_lost_attempt_is_swept_kept_and_settled_once(tree: Path, folder: Path)
     until(lambda: state_of(str(folder)) is State.LOST, "lost")
     assert alive(grandchild), "it has a session of its own and outlives its parent"
     result = settle_lost(str(folder))
-    assert (result.by, result.left_over) == ("lost", 1)
+    assert result.by == "lost"
+    assert result.left_over in (1, 2)  # the agent itself dies with its shim, and may just not have gone yet
     until(lambda: not alive(grandchild), "swept")
     assert result.kept is not None
     assert git(tree, "show", f"{result.kept['commit']}:half.txt") == "half"

@@ -1,0 +1,57 @@
+"""From facts to an action: pure, and total. Whatever is observed, there is an answer."""
+
+from collections.abc import Iterable, Iterator
+
+from .facts import VALUES, Facts
+from .table import TABLE, Action, Rule
+
+WAITS = (Action.WAIT_FOR_ANSWER, Action.WAIT_FOR_AGENT, Action.WAIT_FOR_LIMIT, Action.WAIT_FOR_PAUSE)
+
+_FIELDS = {name: index for index, name in enumerate(Facts._fields)}
+_TESTS = tuple(
+    (rule, tuple((_FIELDS[name], frozenset(values)) for name, values in rule.when.items())) for rule in TABLE
+)
+
+
+def decide(facts: Facts) -> Rule:
+    for rule, tests in _TESTS:
+        for index, values in tests:
+            if facts[index] not in values:
+                break
+        else:
+            return rule
+    raise AssertionError("the last row of the table fits everything")
+
+
+def faults(table: Iterable[Rule] = TABLE) -> Iterator[str]:
+    """What is wrong with a table: nothing, unless somebody has just changed it."""
+    rules = list(table)
+    names = [rule.name for rule in rules]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"two rows are called {name}"
+    if not rules or rules[-1].when:
+        yield "the last row does not fit everything"
+    for rule in rules:
+        yield from _rule_faults(rule)
+    for index, rule in enumerate(rules):
+        above = next((other.name for other in rules[:index] if _covers(other, rule)), None)
+        if above:
+            yield f"{rule.name} can never be reached: {above} stands above it"
+
+
+def _rule_faults(rule: Rule) -> Iterator[str]:
+    for name, values in rule.when.items():
+        unknown = [value for value in values if value not in VALUES.get(name, ())]
+        if unknown or not values:
+            yield f"{rule.name}: {name} is never {unknown}"
+    if (rule.action is Action.ASK) != bool(rule.question):
+        yield f"{rule.name}: a question is named where one is asked, and nowhere else"
+    if (rule.action in WAITS) != (rule.wait is not None):
+        yield f"{rule.name}: a wait has a bound and a wake-up, and nothing else has"
+    if rule.wait is not None and not (rule.wait.bound and rule.wait.wakes):
+        yield f"{rule.name}: nothing ends this wait"
+
+
+def _covers(above: Rule, below: Rule) -> bool:
+    """Every fact that fits `below` fits `above`."""
+    return all(set(below.when.get(name, VALUES[name])) <= set(values) for name, values in above.when.items())

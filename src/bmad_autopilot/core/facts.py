@@ -1,0 +1,115 @@
+"""What a decision is made from: how things stand with a lane, in words that can be counted.
+
+Whoever observes fills these in from files, git, run directories and the clock; nothing here remembers anything."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Board(StrEnum):
+    FINE = "fine"
+    SPOILT = "spoilt"  # cannot be read since an agent's call; we hold what stood there before
+    UNREADABLE = "unreadable"
+
+
+class Target(StrEnum):
+    """What the lane has before it."""
+
+    STORY = "story"
+    LEFT_OUT = "left-out"  # nothing to do but stories that somebody parked, or whose status nobody understands
+    OVER = "over"
+
+
+class Epic(StrEnum):
+    BACKLOG = "backlog"  # its first story lifts it
+    UNDER_WAY = "under-way"
+    OPEN = "open"  # all its stories are over, and its row does not say so
+    CLOSED = "closed"
+    UNLISTED = "unlisted"  # no row of its own, or none of our business
+
+
+class Row(StrEnum):
+    """The story's row, beside what it should say at this point."""
+
+    RIGHT = "right"
+    DUE = "due"  # ours to set
+    EDITED = "edited"  # a person has changed it, and that stands
+    GONE = "gone"
+
+
+class Question(StrEnum):
+    NONE = "none"
+    OPEN = "open"
+    ANSWERED = "answered"
+
+
+class Rest(StrEnum):
+    """What keeps us from calling the agent just now, though it will pass by itself."""
+
+    NONE = "none"
+    LIMIT = "limit"
+    PAUSE = "pause"
+
+
+class Step(StrEnum):
+    WORK = "work"
+    REVIEW = "review"
+    NONE = "none"  # the story has been through all of them
+
+
+class Call(StrEnum):
+    """The last call for this step, and what it came to once it was taken in."""
+
+    NONE = "none"  # none yet, or the next one is due
+    RUNNING = "running"
+    ENDED = "ended"  # nobody has taken it in
+    GOOD = "good"  # it left what it owes; of a review: approved
+    CHANGES = "changes"  # a review that asks for changes
+    LACKING = "lacking"  # it ended well, and the evidence says otherwise
+    FAILED = "failed"
+    REFUSED = "refused"  # a limit, or a fault that passes: again as soon as nothing keeps us
+    ASKED = "asked"
+    HOPELESS = "hopeless"  # no login, no money, no such program: another call cannot help
+
+
+class Gate(StrEnum):
+    """The project's own checks on this very tree."""
+
+    PASSED = "passed"  # or not asked for at this point
+    DUE = "due"
+    CODE = "code"  # failed, and the code can be mended
+    ENVIRONMENT = "environment"  # failed for a reason that no change to the code removes
+    SAME = "same"  # failed as it did before, on the same tree
+
+
+class Commit(StrEnum):
+    NONE = "none"
+    DUE = "due"
+
+
+class Facts(NamedTuple):
+    stop: bool = False  # somebody asked us to leave
+    board: Board = Board.FINE
+    question: Question = Question.NONE
+    call: Call = Call.NONE
+    target: Target = Target.STORY
+    row: Row = Row.RIGHT
+    ground: bool = True  # the branch we began on, no rebase under way, an identity to commit with
+    epic: Epic = Epic.UNDER_WAY
+    step: Step = Step.WORK
+    gate: Gate = Gate.PASSED
+    tries: bool = True  # another call of this step may be made
+    rounds: bool = True  # another review round
+    fixes: bool = True  # another call to mend what the checks found
+    rest: Rest = Rest.NONE
+    budget: bool = True  # there is money and time for another call
+    tidy: bool = True  # the work tree is as clean as this step's skill demands
+    commit: Commit = Commit.NONE
+    retrospective: bool = False  # it is due, and was asked for
+    one_step: bool = False  # a single step was asked for, and is done
+
+
+VALUES: dict[str, tuple[object, ...]] = {
+    name: tuple(kind) if issubclass(kind, StrEnum) else (False, True)
+    for name, kind in Facts.__annotations__.items()
+}
