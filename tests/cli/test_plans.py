@@ -111,3 +111,60 @@ def test_a_story_that_stands_twice_is_not_planned(project: ProjectMaker) -> None
     board = "development_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-1-a: backlog\n"
     done = piped("run-story", "1-1", "--dry-run", cwd=project(board=board, stories={}).root)
     assert (done.returncode, "lines 3, 4" in done.stderr) == (4, True)
+
+
+OWN = """\
+workflow = "mine"
+[workflows.mine]
+steps = ["create-story", "dev", "security", "code-review"]
+[steps.security]
+role = "qa"
+prompt_file = "prompts/security.md"
+"""
+
+
+def test_a_workflow_of_the_projects_own(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    sample.write("bmad-autopilot.toml", OWN)
+    sample.write("prompts/security.md", "Look for holes in {story}.\nNothing else.\n")
+    ran = piped("run-story", "2-10", "--dry-run", "--json", cwd=sample.root)
+    document = json.loads(ran.stdout)
+    schema = json.loads(files("bmad_autopilot").joinpath("schemas/plan.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document["pipeline"] == "mine"
+    assert prompts(ran.stdout)[2] == "Look for holes in 2-10-archive."
+    shown = piped("run-epic", "2", "--dry-run", cwd=sample.root)
+    assert (shown.returncode, "security (qa: claude); board: unchanged" in shown.stdout) == (0, True)
+
+
+def test_settings_that_name_a_missing_prompt_are_refused(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    sample.write("bmad-autopilot.toml", OWN)
+    done = piped("next", "--dry-run", cwd=sample.root)
+    assert done.returncode == 4
+    assert "bmad-autopilot.toml:6: `steps.security.prompt_file`: no such file" in done.stderr
+
+
+def test_a_workflow_without_a_review(project: ProjectMaker) -> None:
+    sample = project(board="development_status:\n  epic-1: in-progress\n  1-1-a: review\n", stories={})
+    sample.write("bmad-autopilot.toml", 'workflow = "bare"\n[workflows.bare]\nsteps = ["create-story", "dev"]\n')
+    done = piped("next", "--dry-run", cwd=sample.root)
+    assert (done.returncode, "done once its checks pass" in done.stdout) == (0, True)
+    assert "checks of 1-1-a, which is review" in piped("status", cwd=sample.root).stdout
+    document = json.loads(piped("status", "--json", cwd=sample.root).stdout)
+    schema = json.loads(files("bmad_autopilot").joinpath("schemas/status.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert (document["next"]["step"], document["next"]["agent"]) == (None, None)
+    assert "no step of the workflow `bare` reviews" in piped("doctor", "--json", cwd=sample.root).stdout
+
+
+def test_a_step_of_ones_own_that_comes_first(project: ProjectMaker) -> None:
+    sample = project(board="development_status:\n  epic-1: in-progress\n  1-1-a: backlog\n", stories={})
+    text = (
+        'workflow = "w"\n[workflows.w]\nsteps = ["think", "dev"]\n[steps.think]\nprompt = "Think about {story}."\n'
+    )
+    sample.write("bmad-autopilot.toml", text)
+    assert prompts(piped("next", "--dry-run", "--json", cwd=sample.root).stdout) == ["Think about 1-1-a."]
+    shown = piped("status", cwd=sample.root).stdout
+    assert "think 1-1-a, which is backlog" in shown
+    assert "not installed" not in shown

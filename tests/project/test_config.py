@@ -31,6 +31,13 @@ stale_days = 14
 story_timeout = 45
 story_timeout_cap = 240
 stall_limit = 20
+check_timeout = 40
+max_review_rounds = 5
+max_check_fixes = 0
+max_cost = 12.50
+max_hours = 8
+human_checkpoint = "before_dev"
+retrospective = "run"
 bypass_permissions = true
 
 [roles.dev]
@@ -49,6 +56,13 @@ allow = ["Bash(docker compose:*)"]
 
 [environment]
 pass = ["DATABASE_URL", "lower_case", "AWS_*"]
+
+[gates]
+allow = [".github/workflows/*", "docs/**"]
+
+[answers]
+all = ["Use pnpm."]
+dev-story = ["MIT is fine."]
 
 [agents.instance]
 command = ["./scripts/claude-instance", "create", "{name}", "--prompt", "{prompt}", "--branch", "{branch}"]
@@ -103,6 +117,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert found.roles == {**dict.fromkeys(ROLES, Role()), "dev": Role("claude", "large", "box")}
     assert found.commands == Commands("npm ci", ("npm run lint", "npm run typecheck"), ("npm test",), ())
     assert (found.story_timeout, found.story_timeout_cap, found.stall_limit) == (45, 240, 20)
+    assert (found.check_timeout, found.max_review_rounds, found.max_check_fixes) == (40, 5, 0)
+    assert (found.max_cost, found.max_hours) == (12.5, 8.0)
+    assert (found.human_checkpoint, found.retrospective) == ("before_dev", "run")
+    assert found.unprotected == (".github/workflows/*", "docs/**")
+    assert found.answers == {"all": ("Use pnpm.",), "dev-story": ("MIT is fine.",)}
     assert found.bypass_permissions is True
     assert (found.allowed, found.passed) == (("Bash(docker compose:*)",), ("DATABASE_URL", "lower_case", "AWS_*"))
     tool = "./scripts/claude-instance"
@@ -131,6 +150,21 @@ def test_the_time_limits_without_a_word_about_them() -> None:
     defaults = Config()
     assert (defaults.story_timeout, defaults.story_timeout_cap, defaults.stall_limit) == (30, 120, 15)
     assert defaults.bypass_permissions is False
+
+
+def test_what_bounds_a_run_without_a_word_about_it() -> None:
+    defaults = Config()
+    assert (defaults.check_timeout, defaults.max_review_rounds, defaults.max_check_fixes) == (20, 3, 3)
+    assert (defaults.max_cost, defaults.max_hours) == (None, None)
+    assert (defaults.human_checkpoint, defaults.retrospective) == ("none", "offer")
+
+
+def test_standing_answers_by_skill_the_particular_ones_first() -> None:
+    own = Config(answers={"all": ("a",), "dev-story": ("b",)})
+    assert own.answers_of("dev-story") == ("b", "a")
+    assert own.answers_of("code-review") == ("a",)
+    assert own.answers_of(None) == ("a",)
+    assert Config().answers_of("dev-story") == Config().answers_of(None) == ()
 
 
 def test_who_does_a_step_and_where(tmp_path: Path) -> None:
@@ -201,6 +235,28 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
         ("story_timeout = 0\n", 1, "from 1 to 1440"),
         ("\nstory_timeout = 121\n", 2, "set story_timeout_cap to 121 or more"),
         ("\n\nstory_timeout_cap = 29\n", 3, "above its cap"),
+        ("max_review_rounds = 0\n", 1, "from 1 to 10"),
+        ("max_check_fixes = 11\n", 1, "from 0 to 10"),
+        ("check_timeout = 0\n", 1, "from 1 to 1440"),
+        ("max_cost = 0\n", 1, "above 0, up to 100000"),
+        ("max_cost = -1.5\n", 1, "above 0"),
+        ("\nmax_cost = nan\n", 2, "above 0"),
+        ("max_cost = inf\n", 1, "above 0"),
+        ("max_cost = true\n", 1, "above 0"),
+        ('max_cost = "5"\n', 1, "above 0"),
+        ("max_hours = 9000\n", 1, "up to 8760"),
+        ('retrospective = "maybe"\n', 1, '"offer", "run", "never"'),
+        ('human_checkpoint = "after_each_stroy"\n', 1, "did you mean `after_each_story`?"),
+        ('[gates]\nallow = ["/etc/*"]\n', 2, "no file of the project"),
+        ('[gates]\nallow = ["a/../../b"]\n', 2, "no file of the project"),
+        ('[gates]\nallow = ["!a"]\n', 2, "no file of the project"),
+        ('[answers]\n\ndev-stroy = ["x"]\n', 3, "did you mean `dev-story`?"),
+        (f'[answers]\nall = ["x"]\ndev-story = {["y"] * 12}\n', 3, "at most 12, those of `all` included"),
+        (f"[answers]\nall = {['y'] * 13}\n", 2, "at most 12"),
+        (f'[answers]\nall = ["{"x" * 501}"]\n', 2, "at most 500 characters"),
+        ("answers = 3\n", 1, "must be a table"),
+        ("[answers]\nall = 3\n", 2, "list of texts"),
+        ("[answers.all]\nx = 3\n", 1, "list of texts"),
         ("bypass_permissions = 1\n", 1, "true or false"),
         ('bypass_permissions = "yes"\n', 1, "true or false"),
         ('[environment]\npass = ["A=b"]\n', 2, "no variable's name"),
@@ -291,7 +347,8 @@ def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
         head, name = table.split(".")
         inner = data[head]
         assert isinstance(inner, dict)
-        assert inner[name].keys() == {key.name for key in KEYS if key.table == table}
+        if head != "answers":  # its values are no tables
+            assert inner[name].keys() == {key.name for key in KEYS if key.table == table}
 
 
 def test_every_key_has_a_sentence() -> None:

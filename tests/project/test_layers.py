@@ -181,3 +181,40 @@ def test_rows_are_matched_by_code_before_id() -> None:
 
 def test_rows_without_a_shared_key_append() -> None:
     assert merge_layers([{"r": [{"code": "a"}]}, {"r": [{"id": "a"}]}]) == {"r": [{"code": "a"}, {"id": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("files", "language"),
+    [
+        ({}, ""),
+        ({"core/config.yaml": "communication_language: Русский\n"}, "Русский"),
+        (
+            {
+                "bmm/config.yaml": "communication_language: French\n",
+                "core/config.yaml": "communication_language: X\n",
+            },
+            "French",
+        ),
+        (
+            {
+                "config.toml": '[core]\ncommunication_language = "PT-BR"\n',
+                "bmm/config.yaml": "communication_language: X\n",
+            },
+            "PT-BR",
+        ),
+        (
+            {"config.toml": "[core]\n", "config.user.toml": '[core]\ncommunication_language = "Deutsch"\n'},
+            "Deutsch",
+        ),
+    ],
+)
+def test_the_language_people_are_asked_in(tmp_path: Path, files: dict[str, str], language: str) -> None:
+    settings = read_settings(write(tmp_path, files))
+    assert settings.language == language
+    assert not settings.shadowed  # no folder, which BMAD's skills could disagree on
+
+
+def test_a_language_that_is_none_is_said(tmp_path: Path) -> None:
+    settings = read_settings(write(tmp_path, {"bmm/config.yaml": "communication_language: [a]\n"}))
+    assert settings.language == ""
+    assert "must be a language" in settings.diagnostics[0].message

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.workflows.pipelines import DEV
 from bmad_autopilot.workflows.prompts import prompt_for
 from bmad_autopilot.workflows.step_context import Files, StepContext
 from tests.real import clients
@@ -63,7 +64,7 @@ def nasty(base: Path) -> str:
 def step(text: str) -> StepContext:
     files = Files("out", "out/sprint-status.yaml", "out/1-2-x.md", "0123abcd")
     return StepContext(
-        "dev", "1-2-x", files, "/bmad-dev-story", "dev-story", "6.12.0", review=text, failure=text, extra=(text,)
+        DEV, "1-2-x", files, "/bmad-dev-story", "6.12.0", review=text, checks=text, failure=text, extra=(text,)
     )
 
 

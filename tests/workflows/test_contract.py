@@ -8,25 +8,22 @@ import pytest
 
 from bmad_autopilot.core.block_reasons import BlockReason
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.workflows.contract import MAX_EXTRA, MAX_LINES, agent_state, contract, review_file
+from bmad_autopilot.core.owes import Owes
+from bmad_autopilot.project.custom import MAX_ANSWERS
+from bmad_autopilot.workflows.contract import MAX_LINES, agent_state, contract, review_file
+from bmad_autopilot.workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, STEPS, Step
 from bmad_autopilot.workflows.standing_answers import SKILLS
 from bmad_autopilot.workflows.step_context import Files, StepContext
 
 FOLDER = "_bmad-output/implementation-artifacts"
 FILES = Files(FOLDER, f"{FOLDER}/sprint-status.yaml", f"{FOLDER}/1-2-sign-in.md", "0123abcd")
-STEPS = [
-    ("create-story", "create-story"),
-    ("validate", "validate"),
-    ("dev", "dev-story"),
-    ("revision", None),
-    ("code-review", "code-review"),
-    ("build-auto", "build-auto"),
-    ("retrospective", "retrospective"),
-]
+OWN = Step("mine", "qa", prompt="Look at {story}.", owes=Owes.VERDICT)
+ALL_STEPS = [*STEPS.values(), FIX, RETROSPECTIVE, OWN]
+each_step = pytest.mark.parametrize("step", ALL_STEPS, ids=[step.name for step in ALL_STEPS])
 
 
-def told(step: str = "dev", skill: str | None = "dev-story", **parts: Any) -> str:
-    context = StepContext(step, "1-2-sign-in", FILES, "/bmad-x", skill, "6.12.0")
+def told(step: Step = DEV, **parts: Any) -> str:
+    context = StepContext(step, "1-2-sign-in", FILES, "/bmad-x", "6.12.0")
     return contract(context._replace(**parts))
 
 
@@ -36,21 +33,21 @@ def example_of(text: str) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.parametrize(("step", "skill"), STEPS)
+@each_step
 @pytest.mark.parametrize("version", ["6.0.4", "6.2.0", "6.10.0", "6.12.0"])
-def test_it_is_short(step: str, skill: str | None, version: str) -> None:
-    text = told(step, skill, version=version, language="French")
+def test_it_is_short(step: Step, version: str) -> None:
+    text = told(step, version=version, language="French")
     assert len(text.splitlines()) <= MAX_LINES
     assert len(text) < 6000
 
 
 def test_all_skills_are_among_the_steps() -> None:
-    assert {skill for _, skill in STEPS if skill} == set(SKILLS)
+    assert {step.skill for step in ALL_STEPS if step.skill} == set(SKILLS)
 
 
-@pytest.mark.parametrize(("step", "skill"), STEPS)
-def test_how_to_ask_is_shown_in_the_documented_form(step: str, skill: str | None) -> None:
-    text = told(step, skill)
+@each_step
+def test_how_to_ask_is_shown_in_the_documented_form(step: Step) -> None:
+    text = told(step)
     state = example_of(text)
     assert list(state) == [
         "storyKey",
@@ -62,7 +59,7 @@ def test_how_to_ask_is_shown_in_the_documented_form(step: str, skill: str | None
         "artifactsProduced",
     ]
     assert state["storyKey"] == "1-2-sign-in"
-    assert state["phase"] == ("dev" if step == "build-auto" else step)
+    assert state["phase"] == ("dev" if step.name in ("build-auto", "fix") else step.name)
     (question,) = state["questions"]
     assert list(question) == ["id", "question", "context", "answer"]
     assert question["answer"] is None
@@ -78,26 +75,27 @@ def test_the_reasons_an_agent_may_give() -> None:
 
 
 def test_only_the_reviewer_gives_a_verdict() -> None:
-    text = told("code-review", "code-review")
+    text = told(CODE_REVIEW)
     assert f"{FOLDER}/1-2-sign-in.review.json" in text
     (verdict,) = re.findall(r"^\{\"reviewResult.*\}$", text, re.MULTILINE)
     assert set(json.loads(verdict)) == {"reviewResult", "summary"}
-    for step, skill in STEPS:
-        if step != "code-review":
-            assert "reviewResult" not in told(step, skill)
+    assert "Set the story's status" in text
+    for step in ALL_STEPS:
+        assert ("reviewResult" in told(step)) == (step in (CODE_REVIEW, OWN))
+    assert "Set the story's status" not in told(OWN)  # we do it: it has no skill that would
 
 
 def test_files_are_named() -> None:
     text = told()
     for place in (FILES.board, FILES.story, FILES.implementation, FILES.baseline):
         assert f"`{place}`" in text
-    unwritten = told("create-story", "create-story", files=FILES._replace(story=None, baseline=None))
+    unwritten = told(CREATE, files=FILES._replace(story=None, baseline=None))
     assert f"for you to write: `{FOLDER}/1-2-sign-in.md`" in unwritten
     assert "baseline commit;" not in unwritten
 
 
 def test_a_retrospective_is_about_an_epic() -> None:
-    text = told("retrospective", "retrospective", story="epic-1", files=FILES._replace(story=None))
+    text = told(RETROSPECTIVE, story="epic-1", files=FILES._replace(story=None))
     assert "- epic: `epic-1`" in text
     assert "story file" not in text.split("Standing answers")[0]
 
@@ -106,13 +104,21 @@ def test_limits() -> None:
     text = told()
     for word in ("Do not push", "no pull request", "branch", "On the board", "Leave files alone", "never wait"):
         assert word in text
+    assert "Commit only where the\n  skill does." in text
+
+
+def test_a_step_without_a_skill_leaves_commits_and_the_board_to_us() -> None:
+    text = told(FIX)
+    assert "Do not commit." in text
+    assert "Leave the board and the story's status alone." in text
+    assert "the skill says" not in text
 
 
 def test_the_users_answers_come_first_bounded_and_on_one_line() -> None:
     text = told(extra=("Use `pnpm`,\nnever npm\u200b.", *(f"Rule {n}." for n in range(40))))
     rules = text.split("Standing answers")[1].splitlines()[1:]
     assert rules[0] == "1. Use 'pnpm', never npm."
-    assert sum("Rule " in rule for rule in rules) == MAX_EXTRA - 1
+    assert sum("Rule " in rule for rule in rules) == MAX_ANSWERS - 1
 
 
 def test_questions_are_in_the_projects_language() -> None:

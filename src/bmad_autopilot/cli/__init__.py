@@ -19,6 +19,8 @@ VERBS = {
     "next": ("next", "Do the next thing."),
     "run-story": ("run_story", "Take one story to done."),
     "run-epic": ("run_epic", "Take one epic to done."),
+    "questions": ("questions", "What waits for a human?"),
+    "answer": ("answer", "Answer a question, so that its run goes on."),
     "board": ("board", "Check, set and repair the board."),
     "agent": ("agent", "See that an agent works here; follow or stop a call."),
     "doctor": ("doctor", "Is everything here that is needed? Each line with its fix."),

@@ -9,7 +9,8 @@ from ..project.bmad import Era
 from ..project.open import Project
 from ..project.programs import SECONDS, Question, ask_all
 from ..views.doctor import Check, State, document, render
-from ..workflows.pipelines import BUILD, PIPELINES, pipeline_for
+from ..workflows.own import workflow_for
+from ..workflows.pipelines import BUILD
 from .checks import agents, board, names, repository, tools
 from .checks import bmad as skills
 from .facts import print_json, terminal
@@ -50,16 +51,16 @@ def examine(start: str, *, seconds: float = SECONDS) -> list[Check]:
 
 
 def _examine(project: Project, seconds: float) -> list[Check]:
-    pipeline = pipeline_for(project.config.workflow, only_build=project.bmad.era is Era.BUILD)
-    called = skills.skills_called(project, pipeline)
+    workflow = workflow_for(project.config, only_build=project.bmad.era is Era.BUILD)
+    called = skills.skills_called(project, workflow)
     answers = ask_all(_questions(project, called), project.root.checkout, seconds=seconds)
     return [
-        *tools.check_tools(answers, needs_uv=BUILD in PIPELINES[pipeline]),
+        *tools.check_tools(answers, needs_uv=any(step.skill == BUILD.skill for step in workflow.steps)),
         names.check_name(),
         *repository.check_repository(project.root, answers),
-        *agents.check_agents(answers, agents.agents_needed(project.config, pipeline), project),
+        *agents.check_agents(answers, agents.agents_needed(project.config, workflow), project),
         skills.check_bmad(project),
-        *skills.check_skills(project, pipeline, called),
+        *skills.check_skills(project, workflow, called),
         *repository.check_ignored(answers.get("ignored")),
         board.check_config(project),
         *board.check_folders(project),

@@ -30,7 +30,7 @@ def open_in_parts(start: str) -> tuple[Project, list[Broken]]:
     settings = _attempt("BMAD's settings", lambda: read_settings(bmad.folder), broken) or read_settings(None)
     places = _attempt("board", lambda: find_folders(root, settings, config.board), broken)
     folders, more = places or find_folders(root, read_settings(None), None)
-    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more)), broken
+    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language), broken
 
 
 def _attempt(part: str, read: Callable[[], T], broken: list[Broken]) -> T | None:

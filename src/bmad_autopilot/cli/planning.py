@@ -5,11 +5,13 @@ import click
 from ..board.edit import find_cell
 from ..board.sprint import Row
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
-from ..core.statuses import DONE, PARKED, UNKNOWN
+from ..core.statuses import DONE, PARKED, REVIEW, UNKNOWN
 from ..views.terminal import Terminal, clean, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
 from .facts import Facts, drift_of, print_json, terminal
-from .upcoming import pipeline_name
+from .upcoming import workflow_of
+
+_WITHOUT_STEPS = {DONE: ": nothing to do", REVIEW: ": done once its checks pass, as its workflow has no review"}
 
 
 def not_yet(instead: str) -> UsageError:
@@ -20,19 +22,19 @@ def show_plan(
     ctx: click.Context, facts: Facts, rows: list[Row], *, as_json: bool, first_only: bool = False
 ) -> None:
     _refuse_duplicates(facts, rows)
-    pipeline = pipeline_name(facts)
     project = facts.project
-    plans = [plan_story(row, pipeline, project.config, project.find_skill) for row in rows]
+    workflow = workflow_of(project)
+    plans = [plan_story(row, workflow, project.config, project.find_skill) for row in rows]
     if first_only:
         plans = [plan[:1] for plan in plans]
     steps = [step for plan in plans for step in plan]
     missing = missing_skills(steps)
     if as_json:
-        print_json(_document(pipeline, steps, missing))
+        print_json(_document(workflow.name, steps, missing))
     else:
         out = terminal(ctx)
         for row, plan in zip(rows, plans, strict=True):
-            _show_story(row, plan, pipeline, out)
+            _show_story(row, plan, workflow.name, out)
         if steps:
             click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
         for item in drift_of(facts, rows):
@@ -55,7 +57,7 @@ def _refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
 def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
     rest = f" is {clean(row.status.raw) or '(empty)'}"
     if not plan:
-        rest += ": nothing to do" if row.meaning == DONE else ": left alone"
+        rest += _WITHOUT_STEPS.get(row.meaning, ": left alone")
     else:
         rest += f"; the {pipeline} pipeline:"
     click.echo(out.style(cut(clean(row.key), max(12, out.width - len(rest))), "bold") + rest)

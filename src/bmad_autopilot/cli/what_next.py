@@ -27,12 +27,14 @@ def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     short = short_name(facts, row)
     plan = command("run-story", short, "--dry-run") if one_epic else "bmad next --dry-run"
     commands = [(plan, "see each agent call it takes")]
-    if invocation:
+    if agent and invocation:
         client = facts.project.config.client_of(agent)
         commands.append((f"{client} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))
-    else:
+    elif step and step.skill:
         commands.append(("bmad doctor", f"BMAD's {step.skill} is not installed for {agent}"))
-    return Next(f"{step.name} {action.story_id}, which is {row.status.raw}", tuple(commands))
+    return Next(
+        f"{step.name if step else 'checks of'} {action.story_id}, which is {row.status.raw}", tuple(commands)
+    )
 
 
 def _nothing(facts: Facts, where: str) -> Next:

@@ -93,6 +93,7 @@ class Facts(NamedTuple):
     question: Question = Question.NONE
     call: Call = Call.NONE
     target: Target = Target.STORY
+    begun: bool = True  # the story's baseline is recorded
     row: Row = Row.RIGHT
     ground: bool = True  # the branch we began on, no rebase under way, an identity to commit with
     epic: Epic = Epic.UNDER_WAY

@@ -55,9 +55,11 @@ class StoryRecord:
     code: str | None = None  # the same without what we keep books in
     expected: str = ""  # what the row should say, by us or by a person
     came_from: str = ""  # what it said before we began to set that
+    claim: str = ""  # what it said after the last call, until we have set it
     round: int = 1
     counted_from: int = 1  # the round from which rounds are counted: an answer may allow more
     entered_by: str = ""  # where its steps begin: "round": at the mend; else where the board says
+    sent_back_by: str = ""  # "review" or "checks"
     fixes: int = 0
     summary: str = ""  # what the next call is told: a review's points, or what the checks printed
     steps: list[StepRecord] = field(default_factory=list)
@@ -86,6 +88,8 @@ class Check:
     environment: bool = False
     signature: str = ""
     excerpt: str = ""
+    ran: list[list[Any]] = field(default_factory=list)  # command, exit code, seconds
+    fixed_since: bool = False  # a mend was made, and the tree is the same
 
 
 @dataclass
@@ -93,7 +97,6 @@ class RunRecord:
     head: Data = field(default_factory=dict)  # the first entry: what was asked for
     stories: dict[str, StoryRecord] = field(default_factory=dict)
     checks: dict[str, Check] = field(default_factory=dict)  # by code tree
-    failures: list[tuple[str, str]] = field(default_factory=list)  # (code, signature) in order
     steps: int = 0
     question: Data | None = None  # the one that is open
     answers: list[Data] = field(default_factory=list)
@@ -108,6 +111,7 @@ class RunRecord:
     retrospective: Data | None = None
     commits: dict[str, str] = field(default_factory=dict)  # not of a story: the epic's
     committing: str = ""
+    resting: float | None = None  # until when we said we would wait
     epic_closed: bool = False
     spoilt: bool = False
 
@@ -179,6 +183,7 @@ def _ended(run: RunRecord, data: Data, at: float) -> None:
     if found is None or last is None or last.ended is not None:
         return
     last.ended = dict(data)
+    found[0].claim = str(data.get("row", ""))
     dollars = data.get("dollars")
     run.dollars += dollars or 0.0
     run.unpriced += dollars is None
@@ -195,9 +200,19 @@ def _accepted(run: RunRecord, data: Data, at: float) -> None:
         return
     story, step = found
     step.accepted = True
-    if step.cause != "checks":
+    if step.cause == "checks":
+        for check in run.checks.values():
+            check.fixed_since = True
+    else:
         story.passed.append(step.step)
     story.finished = story.finished or bool(data.get("finished"))
+    _stands(story, data)
+
+
+def _stands(story: StoryRecord, data: Data) -> None:
+    """The row says what it should, whoever wrote it."""
+    story.came_from = story.expected = str(data.get("row") or story.expected)
+    story.claim = ""
 
 
 def _row(run: RunRecord, data: Data, at: float) -> None:
@@ -209,15 +224,16 @@ def _row(run: RunRecord, data: Data, at: float) -> None:
 def _row_set(run: RunRecord, data: Data, at: float) -> None:
     story = run.stories.get(str(data["key"]))
     if story is not None:
-        story.came_from = story.expected
+        _stands(story, {})
 
 
 def _edited(run: RunRecord, data: Data, at: float) -> None:
     """A person moved the row: what we were about to do on this story is overtaken."""
     story = run.story(str(data["story"]))
-    story.came_from = story.expected = str(data["status"])
+    _stands(story, {"row": data["status"]})
     story.passed, story.entered_by = [], ""
-    story.finished = False
+    story.finished = story.skipped = False
+    story.commits.pop("done", None)
     if story.current:
         story.current.closed = True
 
@@ -232,6 +248,8 @@ def _round(run: RunRecord, data: Data, at: float) -> None:
         story.current.accepted = True
     story.round = int(data["round"])
     story.summary = str(data.get("summary", ""))
+    story.sent_back_by = str(data.get("why", ""))
+    _stands(story, data)
     story.passed, story.entered_by = [], "round"
     story.fixes = 0
 
@@ -240,8 +258,6 @@ def _check(run: RunRecord, data: Data, at: float) -> None:
     known = {name: data[name] for name in Check.__dataclass_fields__ if name in data}
     check = Check(**known)
     run.checks[check.code] = check
-    if not check.passed:
-        run.failures.append((check.code, check.signature))
 
 
 def _committing(run: RunRecord, data: Data, at: float) -> None:
@@ -273,7 +289,6 @@ def _answered(run: RunRecord, data: Data, at: float) -> None:
         _answered_story(story, means)
     if means == "recheck" and run.checks:
         run.checks = {code: check for code, check in run.checks.items() if check.passed}
-        run.failures = []
 
 
 def _answered_story(story: StoryRecord, means: str) -> None:
@@ -299,6 +314,10 @@ def _finished(run: RunRecord, data: Data, at: float) -> None:
     run.ended = str(data.get("status", ""))
 
 
+def _resting(run: RunRecord, data: Data, at: float) -> None:
+    run.resting = data.get("until")
+
+
 def _epic(run: RunRecord, data: Data, at: float) -> None:
     run.epic_closed = run.epic_closed or data.get("after") == "done"
 
@@ -314,6 +333,7 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "row": _row,
     "row-set": _row_set,
     "epic": _epic,
+    "resting": _resting,
     "edited": _edited,
     "gone": _gone,
     "round": _round,

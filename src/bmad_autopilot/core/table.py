@@ -22,6 +22,7 @@ class Action(StrEnum):
     TAKE_ANSWER = "take-answer"
     RESTORE_BOARD = "restore-board"
     TAKE_IN = "take-in"  # what a call came to
+    BEGIN = "begin"  # a story: its baseline is recorded
     LET_GO = "let-go"  # of a story that is no longer on the board
     NOTE_EDIT = "note-edit"
     SET_ROW = "set-row"
@@ -98,6 +99,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("story-gone", _when(row=Row.GONE), Action.LET_GO),
     Rule("row-edited", _when(row=Row.EDITED), Action.NOTE_EDIT),
     Rule("ground-unsafe", _when(ground=False), Action.ASK, "ground"),
+    Rule("new-story", _when(begun=False), Action.BEGIN),
     # A call that was taken in.
     Rule("asked", _when(call=Call.ASKED), Action.ASK, "agent"),
     Rule("hopeless", _when(call=Call.HOPELESS), Action.ASK, "hopeless"),

@@ -86,12 +86,12 @@ def _wait_for_end(task: Task, folder: str, board: FileWatch) -> None:
                 since = time.monotonic()
             elif time.monotonic() >= since + BLOCKED_GRACE:
                 cancel(folder, f"the story is blocked: {blocked}")
-            _end_deaf_shim(folder, shim)
+            end_deaf_shim(folder, shim)
     finally:
         shim.close()
 
 
-def _end_deaf_shim(folder: str, shim: Watch) -> None:
+def end_deaf_shim(folder: str, shim: Watch) -> None:
     """A shim keeps its agent's time limit. One that does not, because somebody has stopped it, is ended; the call
     is then lost, and settled as such."""
     started = records.read_started(folder)

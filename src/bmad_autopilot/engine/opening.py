@@ -69,12 +69,13 @@ def _prompt(job: Job) -> str:
     )
     return prompt_for(
         StepContext(
-            job.step.name,
+            job.step,
             job.story,
             files,
             invocation=job.skill.invocation if job.skill else None,
-            skill=job.step.skill,
             version=job.project.bmad.version or "",
+            language=job.project.language,
+            extra=job.project.config.answers_of(job.step.skill),
         )
     )
 

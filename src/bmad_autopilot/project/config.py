@@ -11,9 +11,10 @@ from .root import Root
 from .traces import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from .custom import CustomAgent, CustomLauncher
+    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow
 
 ROLES = ("sm", "dev", "revisor", "qa")
+ALL = "all"  # the answers that hold for every skill
 
 
 class Role(NamedTuple):
@@ -47,11 +48,22 @@ class Config(NamedTuple):
     story_timeout: int = 30  # minutes, as all times here
     story_timeout_cap: int = 120
     stall_limit: int = 15
+    check_timeout: int = 20
+    max_review_rounds: int = 3
+    max_check_fixes: int = 3
+    max_cost: float | None = None  # dollars a run; None: no cap
+    max_hours: float | None = None  # a run; None: no cap
+    human_checkpoint: str = "none"
+    retrospective: str = "offer"
     bypass_permissions: bool = False
+    unprotected: tuple[str, ...] = ()  # globs
     allowed: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
     agents: "Mapping[str, CustomAgent]" = MappingProxyType({})
     launchers: "Mapping[str, CustomLauncher]" = MappingProxyType({})
+    workflows: "Mapping[str, CustomWorkflow]" = MappingProxyType({})
+    steps: "Mapping[str, CustomStep]" = MappingProxyType({})
+    answers: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def agent_of(self, role: str) -> str:
@@ -66,6 +78,10 @@ class Config(NamedTuple):
         """The client whose skills and invocations an agent understands: itself, unless the project made it."""
         custom = self.agents.get(agent)
         return custom.skills if custom else agent
+
+    def answers_of(self, skill: str | None) -> tuple[str, ...]:
+        """The project's own standing answers for a skill, the most particular first."""
+        return (*self.answers.get(skill or ALL, ()), *(self.answers.get(ALL, ()) if skill else ()))
 
 
 def load_config(root: Root) -> Config:
@@ -82,5 +98,5 @@ def load_config(root: Root) -> Config:
 
         legacy = read_autopilot_config(old)
         branch = config.base_branch or legacy.base_branch
-        config = config._replace(base_branch=branch, diagnostics=legacy.diagnostics)
+        config = config._replace(base_branch=branch, diagnostics=(*config.diagnostics, *legacy.diagnostics))
     return config

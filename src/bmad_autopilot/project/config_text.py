@@ -3,13 +3,13 @@
 import json
 
 from .config import Commands
-from .schema import KEYS, LIST, OPEN, TABLES, TEXT, Key
+from .schema import AMOUNT, KEYS, LIST, OPEN, TABLES, TEXT, Key
 
 _HEAD = """\
 # BMAD Autopilot: settings of this project. Commit this file.
 # Everything works without it; a line that begins with # shows a default.
 """
-_SAMPLES = {TEXT: "…", LIST: ["…"]}
+_SAMPLES = {TEXT: "…", LIST: ["…"], AMOUNT: 1.5}
 
 
 def render_config(detected: Commands) -> str:
@@ -17,7 +17,9 @@ def render_config(detected: Commands) -> str:
     lines = [_HEAD]
     for table in TABLES:
         if table:
-            lines += ["", f"# [{table}]" if table in OPEN.values() else f"[{table}]"]
+            # An empty table of the user's own names would be looked into by everything that reads the file.
+            own = table in (*OPEN, *OPEN.values())
+            lines += ["", f"# [{table}]" if own else f"[{table}]"]
         for key in KEYS:
             if key.table == table:
                 lines += _entry(key, getattr(detected, key.name) if table == "commands" else None)
@@ -38,7 +40,8 @@ def _choice(key: Key) -> str:
         return f" One of: {', '.join(key.allowed)}{own}."
     if key.refers:
         return f" The name of a [{key.refers}.NAME]."
-    return f" From {key.least} to {key.most}." if key.most else ""
+    least = f"Above {key.least}, up" if key.type == AMOUNT else f"From {key.least}"
+    return f" {least} to {key.most}." if key.most else ""
 
 
 def _toml(value: object) -> str:

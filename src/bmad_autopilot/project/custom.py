@@ -1,9 +1,14 @@
-"""What a project defines itself: agents that are any command, and launchers that take an agent elsewhere."""
+"""What a project defines itself: agents that are any command, launchers that take an agent elsewhere, steps and
+workflows."""
 
 from typing import NamedTuple
 
 EXIT = "exit"
 EVIDENCE = "evidence"
+
+# What an agent is told in advance by the project, in all and each.
+MAX_ANSWERS = 12
+MAX_ANSWER = 500
 
 
 class CustomAgent(NamedTuple):
@@ -24,3 +29,22 @@ class CustomLauncher(NamedTuple):
     target: str | None = None
     argv: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
+
+
+class CustomStep(NamedTuple):
+    """One [steps.NAME] table."""
+
+    role: str = "dev"
+    skill: str | None = None
+    prompt: str | None = None  # what `prompt_file` holds, where that is set
+    prompt_file: str | None = None
+    owes: str = "nothing"
+    before: str | None = None
+    after: str | None = None
+    clean: bool = False
+
+
+class CustomWorkflow(NamedTuple):
+    """One [workflows.NAME] table."""
+
+    steps: tuple[str, ...] = ()

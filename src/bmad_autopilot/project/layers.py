@@ -24,6 +24,8 @@ FOLDER_KEYS = (
     "sprint_artifacts",
     "dev_story_location",
 )
+LANGUAGE = "communication_language"
+_KEYS = (*FOLDER_KEYS, LANGUAGE)
 _V4_KEYS = {"devStoryLocation": "dev_story_location"}
 _MERGE_KEYS = ("code", "id")
 
@@ -49,11 +51,16 @@ class Setting(NamedTuple):
 
 
 class BmadSettings(NamedTuple):
-    """Where BMAD was told to put things."""
+    """Where BMAD was told to put things, and what language to speak."""
 
-    values: Mapping[str, Setting]  # by FOLDER_KEYS
+    values: Mapping[str, Setting]  # by FOLDER_KEYS and LANGUAGE
     shadowed: Mapping[str, Setting]  # what bmm/config.yaml says where a TOML layer said it first
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def language(self) -> str:
+        setting = self.values.get(LANGUAGE)
+        return setting.value if setting else ""
 
 
 def read_settings(folder: str | None) -> BmadSettings:
@@ -68,7 +75,8 @@ def read_settings(folder: str | None) -> BmadSettings:
     for module in ("bmm", "core"):
         for key, setting in _yaml_settings(f"{folder}/{module}/config.yaml", notes).items():
             first = values.setdefault(key, setting)
-            if first is not setting and module == "bmm" and first.file.endswith(".toml"):
+            is_second = first is not setting and module == "bmm" and first.file.endswith(".toml")
+            if is_second and key in FOLDER_KEYS:
                 shadowed[key] = setting
     return BmadSettings(values, shadowed, tuple(notes))
 
@@ -113,7 +121,7 @@ def _toml_settings(folder: str, notes: list[Diagnostic]) -> dict[str, Setting]:
     values: dict[str, Setting] = {}
     for table in ("modules.bmm", "core"):
         for key, value in _descend(merged, table).items():
-            if key not in FOLDER_KEYS or key in values:
+            if key not in _KEYS or key in values:
                 continue
             source = next(path for path, layer in reversed(layers) if key in _descend(layer, table))
             _keep(values, key, value, Setting("", source, table, key), notes)
@@ -133,7 +141,7 @@ def _yaml_settings(path: str, notes: list[Diagnostic]) -> dict[str, Setting]:
     data = yamls.load(read_text(path))
     values: dict[str, Setting] = {}
     if isinstance(data, dict):
-        for key in FOLDER_KEYS:
+        for key in _KEYS:
             if data.get(key) is not None:
                 _keep(values, key, data[key], Setting("", path, "", key), notes)
     elif data is not None:
@@ -146,7 +154,8 @@ def _keep(values: dict[str, Setting], key: str, value: object, setting: Setting,
         values[key] = setting._replace(value=value.strip())
     elif value != "":
         found = type(value).__name__
-        message = f"`{setting.key}` must be a folder, and is ignored: found a {found}"
+        wanted = "language" if key == LANGUAGE else "folder"
+        message = f"`{setting.key}` must be a {wanted}, and is ignored: found a {found}"
         notes.append(Diagnostic(Severity.WARNING, "wrong-type", message, setting.place))
 
 

@@ -21,6 +21,7 @@ class Project(NamedTuple):
     folders: Folders
     config: Config
     diagnostics: tuple[Diagnostic, ...]
+    language: str = ""  # BMAD's communication_language: what people are asked in
 
     def require_board(self) -> str:
         """The board's path, or the FileError that says why there is none and what helps."""
@@ -46,5 +47,6 @@ def open_project(start: str, *, home: str | None = None) -> Project:
     root = find_root(start)
     config = load_config(root)
     bmad, notes = detect_bmad(root, home if home is not None else os.path.expanduser("~"))
-    folders, more = find_folders(root, read_settings(bmad.folder), config.board)
-    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more))
+    settings = read_settings(bmad.folder)
+    folders, more = find_folders(root, settings, config.board)
+    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language)

@@ -1,4 +1,4 @@
-"""`{name}` in the words of a command: which there are, and putting values in their place."""
+"""`{name}` in the words of a command or a prompt: which there are, and putting values in their place."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,6 +8,7 @@ _PLACEHOLDER = r"(?<![{$])\{([a-z_]+)\}(?!\})"
 
 AGENT = ("prompt", "name", "branch", "story", "model", "session", "worktree")
 LAUNCHER = ("worktree", "name", "attempt", "target")
+PROMPT = ("story", "story_file", "epic")  # of a step's own prompt
 
 
 def used(words: Iterable[str]) -> list[str]:

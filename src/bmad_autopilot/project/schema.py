@@ -3,24 +3,47 @@ docs/configuration.md are all made from here."""
 
 from typing import NamedTuple, TypeAlias
 
-from .config import ROLES, Commands, Config, Role
+from ..core.owes import Owes
+from ..core.statuses import IN_PROGRESS, READY, REVIEW
+from .config import ALL, ROLES, Commands, Config, Role
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
 KINDS = ("devcontainer", "docker", "ssh")
 COMPLETIONS = ("exit", "evidence")
+CHECKPOINTS = ("none", "before_dev", "after_each_story", "after_each_epic")
+RETROSPECTIVES = ("offer", "run", "never")
+# What a step may set itself; a story is done by a verdict, or by the end of its workflow.
+STEP_STATUSES = (READY, IN_PROGRESS, REVIEW)
+# The steps that are known without a word about them: their skill, and what they owe.
+STEPS: dict[str, tuple[str | None, Owes]] = {
+    "create-story": ("create-story", Owes.STORY),
+    "validate": ("validate", Owes.STORY),
+    "dev": ("dev-story", Owes.CODE),
+    "revision": (None, Owes.REVISION),
+    "code-review": ("code-review", Owes.VERDICT),
+    "build-auto": ("build-auto", Owes.CODE),
+}
 
 TEXT = "text"
 NUMBER = "whole number"
+AMOUNT = "number"
 LIST = "list of texts"
 BOOL = "true or false"
 
-OPEN = {"agents": "agents.NAME", "launchers": "launchers.NAME"}  # tables whose names the user chooses
+# Tables whose names the user chooses, and what the schema calls what stands in them.
+OPEN = {
+    "agents": "agents.NAME",
+    "launchers": "launchers.NAME",
+    "workflows": "workflows.NAME",
+    "steps": "steps.NAME",
+    "answers": "answers.SKILL",
+}
 
 Owner: TypeAlias = type[NamedTuple]
 
 _OWNERS: dict[str, Owner] = {"commands": Commands, **{f"roles.{role}": Role for role in ROLES}}
-_FIELDS = {"permissions.allow": "allowed", "environment.pass": "passed"}
+_FIELDS = {"permissions.allow": "allowed", "environment.pass": "passed", "gates.allow": "unprotected"}
 
 
 class Key(NamedTuple):
@@ -34,18 +57,23 @@ class Key(NamedTuple):
     refers: str = ""  # the open table whose names are allowed too
 
     @property
-    def default(self) -> str | int | tuple[str, ...] | None:
-        """What a Config without this key holds; None: worked out from the project, or needed."""
-        value: str | int | tuple[str, ...] | None = self.owner._field_defaults.get(self.field)
+    def default(self) -> str | float | tuple[str, ...] | None:
+        """What a Config without this key holds; None: worked out from the project, or needed, or no such thing."""
+        value: str | float | tuple[str, ...] | None = self.owner._field_defaults.get(self.field)
         return value
 
     @property
     def owner(self) -> Owner:
         """What its value becomes a part of."""
         if self.table in OPEN.values():
-            from .custom import CustomAgent, CustomLauncher
+            from . import custom
 
-            return CustomAgent if self.table == OPEN["agents"] else CustomLauncher
+            return {
+                "agents.NAME": custom.CustomAgent,
+                "launchers.NAME": custom.CustomLauncher,
+                "workflows.NAME": custom.CustomWorkflow,
+                "steps.NAME": custom.CustomStep,
+            }[self.table]
         return _OWNERS.get(self.table, Config)
 
     @property
@@ -81,13 +109,20 @@ def _minutes(name: str, doc: str, most: int) -> Key:
 
 KEYS: tuple[Key, ...] = (
     Key("", "board", TEXT, "Path of the sprint-status.yaml to use, where there are several."),
-    Key("", "workflow", TEXT, "The steps a story goes through.", WORKFLOWS),
+    Key("", "workflow", TEXT, "The steps a story goes through.", WORKFLOWS, refers="workflows"),
     Key("", "agent", TEXT, "The coding agent that does the work.", AGENTS, refers="agents"),
     Key("", "base_branch", TEXT, "The branch that finished work is merged into."),
     Key("", "stale_days", NUMBER, "Days without a change after which the board is called stale.", (), 1, 3650),
     _minutes("story_timeout", "an agent may work on a step before a person is asked", 1440),
     _minutes("story_timeout_cap", "it may work at most, where nobody is there to ask", 10080),
     _minutes("stall_limit", "without any progress after which an agent is stopped", 1440),
+    _minutes("check_timeout", "each of the project's checks may take", 1440),
+    Key("", "max_review_rounds", NUMBER, "Review rounds of a story, after which a person is asked.", (), 1, 10),
+    Key("", "max_check_fixes", NUMBER, "Calls to mend failing checks, after which a person is asked.", (), 0, 10),
+    Key("", "max_cost", AMOUNT, "Dollars a run may cost before a person is asked.", (), 0, 100_000),
+    Key("", "max_hours", AMOUNT, "Hours a run may take before a person is asked.", (), 0, 8760),
+    Key("", "human_checkpoint", TEXT, "Where a run waits for a person's word.", CHECKPOINTS),
+    Key("", "retrospective", TEXT, "What becomes of an epic's retrospective once it is over.", RETROSPECTIVES),
     Key("", "bypass_permissions", BOOL, "Let agents do anything without asking. Only inside a sandbox."),
     *(key for role in ROLES for key in _role(role)),
     Key("commands", "install", TEXT, "Installs what the project needs, in a fresh worktree."),
@@ -98,6 +133,22 @@ KEYS: tuple[Key, ...] = (
     Key(
         "environment", "pass", LIST, "Further environment variables that agents get to see: names, or `PREFIX_*`."
     ),
+    Key("gates", "allow", LIST, "Protected files that an agent may change all the same, as globs."),
+    Key(
+        "answers",
+        "SKILL",
+        LIST,
+        f"Standing answers of your own, told to whoever works with this skill; `{ALL}`: to everybody.",
+    ),
+    Key("workflows.NAME", "steps", LIST, "Needed. The names of its steps, in order."),
+    Key("steps.NAME", "role", TEXT, "Who does it.", ROLES),
+    Key("steps.NAME", "skill", TEXT, "BMAD's skill that does it, without `bmad-`."),
+    Key("steps.NAME", "prompt", TEXT, "What the agent is told, after the skill's call or in place of it."),
+    Key("steps.NAME", "prompt_file", TEXT, "The file that holds the prompt, in place of `prompt`."),
+    Key("steps.NAME", "owes", TEXT, "What it must leave.", tuple(Owes)),
+    Key("steps.NAME", "before", TEXT, "What the board says before it; unset: by what it owes.", STEP_STATUSES),
+    Key("steps.NAME", "after", TEXT, "What the board says after it; unset: by what it owes.", STEP_STATUSES),
+    Key("steps.NAME", "clean", BOOL, "It needs a work tree without changes."),
     Key("agents.NAME", "command", LIST, "Needed. The command that does a step, word by word."),
     Key("agents.NAME", "stop", LIST, "The command that ends what the first one has started."),
     Key("agents.NAME", "shell", BOOL, "The command is one text for `sh`."),

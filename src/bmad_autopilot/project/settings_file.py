@@ -1,12 +1,13 @@
 """Reading bmad-autopilot.toml: every key known, every value of its type, or an error with the line."""
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
 
+from ..core.errors import FileError, Place
 from ..files import Text, read_text
 from .config import ROLES, Commands, Config, Role
 from .layers import Setting
-from .schema import BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
+from .schema import AMOUNT, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
 from .settings_errors import refusal, shown, suggest, unknown_key
 from .toml import MAX_TOML, Table, load_toml
 
@@ -16,15 +17,43 @@ MAX_ITEMS = 100
 _KNOWN = {key.full_name: key for key in KEYS}
 
 
-def read_config(path: str) -> Config:
-    text = read_text(path, limit=MAX_TOML)
-    values = _check(text, load_toml(text))
-    config = _make(path, values)
-    if not all(name.startswith("commands.") for name in values):
-        from .settings_rules import check_rules  # of no use to what `bmad init` writes
+# A file of the project, by its path from the top: what a setting may refer to.
+ReadFile: TypeAlias = Callable[[str], bytes]
 
-        check_rules(text, config, values)
-    return config
+
+def read_config(path: str) -> Config:
+    """The file as it lies there, with the files it refers to beside it."""
+
+    def read(name: str) -> bytes:
+        from .settings_workflows import read_beside
+
+        return read_beside(path, name)
+
+    return _config(read_text(path, limit=MAX_TOML), read)
+
+
+def config_from_bytes(data: bytes, path: str, read: ReadFile) -> Config:
+    """The same from wherever it was found, such as a commit of the base branch: `path` is what messages call it,
+    `read` gives the files it refers to, from the same place."""
+    if len(data) > MAX_TOML:
+        found, most = f"{len(data) / 1e6:.1f} MB", f"at most {MAX_TOML / 1e6:.0f} MB"
+        raise FileError("is too large to be read", place=Place(path), found=found, expected=most)
+    return _config(Text(path, data), read)
+
+
+def _config(text: Text, read: ReadFile) -> Config:
+    values = _check(text, load_toml(text))
+    config = _make(text.path, values)
+    if all(name.startswith("commands.") for name in values):
+        return config
+    from .settings_rules import check_rules  # of no use to what `bmad init` writes
+
+    check_rules(text, config, values)
+    if not config.steps and not config.workflows:
+        return config
+    from .settings_workflows import with_workflows
+
+    return with_workflows(text, config, read)
 
 
 def _make(path: str, values: Mapping[str, object]) -> Config:
@@ -43,11 +72,14 @@ def _make(path: str, values: Mapping[str, object]) -> Config:
 
 
 def _with_custom(config: Config, values: Mapping[str, object]) -> Config:
-    from .custom import CustomAgent, CustomLauncher
+    from . import custom
 
     return config._replace(
-        agents={name: CustomAgent(**{"command": (), **parts}) for name, parts in _each(values, "agents")},
-        launchers={name: CustomLauncher(**parts) for name, parts in _each(values, "launchers")},
+        agents={name: custom.CustomAgent(**{"command": (), **parts}) for name, parts in _each(values, "agents")},
+        launchers={name: custom.CustomLauncher(**parts) for name, parts in _each(values, "launchers")},
+        workflows={name: custom.CustomWorkflow(**parts) for name, parts in _each(values, "workflows")},
+        steps={name: custom.CustomStep(**parts) for name, parts in _each(values, "steps")},
+        answers=_inside(values, "answers."),
     )
 
 
@@ -102,6 +134,12 @@ def _value(text: Text, name: str, key: Key, value: object) -> object:
             expected = f"a whole number from {key.least} to {key.most}"
             raise refusal(text, name, f"`{name}` is out of range", expected, shown(value))
         return value
+    if key.type == AMOUNT:
+        # Neither nan nor an infinity is between two numbers.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not key.least < value <= key.most:
+            expected = f"a number above {key.least}, up to {key.most}"
+            raise refusal(text, name, f"`{name}` is out of range", expected, shown(value))
+        return float(value)
     if key.type == BOOL:
         if not isinstance(value, bool):
             raise refusal(text, name, f"`{name}` must be true or false", "true, false", shown(value))

@@ -1,19 +1,26 @@
 """What must hold between settings: names that refer to a table are there, commands can be put together."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..files import Text
-from .config import Config
+from .config import ALL, Config
+from .custom import MAX_ANSWER, MAX_ANSWERS
 from .handed_on import is_forges, is_name
 from .placeholders import AGENT, LAUNCHER, quoted, used
-from .schema import AGENTS, KEYS, Key
+from .schema import AGENTS, KEYS, STEPS, WORKFLOWS, Key
 from .settings_errors import refusal, shown, suggest
 
 MAX_TABLES = 50
 
 # Such names become parts of file names and of other programs' arguments.
 _NAME = r"[a-z0-9][a-z0-9_-]{0,39}"
+# Of such tables: what one is called, and the names that are taken.
+_TAKEN = {
+    "agents": ("an agent", AGENTS),
+    "workflows": ("a workflow", WORKFLOWS),
+    "steps": ("a step", (*STEPS, "fix", "retrospective")),
+}
 _TARGET = r"[A-Za-z0-9][A-Za-z0-9._@:/-]*"
 
 
@@ -24,9 +31,10 @@ def check_name(text: Text, table: str, name: str, beside: list[str]) -> str:
     if not re.fullmatch(_NAME, name):
         expected = "a small letter or digit, then up to 39 of a-z, 0-9, - and _"
         raise refusal(text, full, f"`{table}` has a name that cannot be used", expected, shown(name))
-    if table == "agents" and name in AGENTS:
-        hint = f"give yours another name: [agents.my-{name}]"
-        raise refusal(text, full, f"`{name}` is an agent that is known already", "", "", hint)
+    what, taken = _TAKEN.get(table, ("", ()))
+    if name in taken:
+        hint = f"give yours another name: [{table}.my-{name}]"
+        raise refusal(text, full, f"`{name}` is {what} that is known already", "", "", hint)
     return name
 
 
@@ -40,6 +48,8 @@ def check_rules(text: Text, config: Config, values: Mapping[str, object]) -> Non
         if is_forges(name):
             hint = "pushes and pull requests are made by bmad itself; take it out"
             raise refusal(text, full, f"`{full}` holds what is not handed to agents", "", shown(name), hint)
+    _check_globs(text, config.unprotected)
+    _check_answers(text, config)
     if config.story_timeout > config.story_timeout_cap:
         hint = f"set story_timeout_cap to {config.story_timeout} or more"
         found = f"{config.story_timeout}, and a cap of {config.story_timeout_cap}"
@@ -52,7 +62,11 @@ def check_rules(text: Text, config: Config, values: Mapping[str, object]) -> Non
 
 
 def _check_references(text: Text, config: Config, values: Mapping[str, object]) -> None:
-    tables = {"agents": list(config.agents), "launchers": list(config.launchers)}
+    tables: dict[str, Iterable[str]] = {
+        "agents": config.agents,
+        "launchers": config.launchers,
+        "workflows": config.workflows,
+    }
     for key in KEYS:
         for name in _full_names(key, config) if key.refers else ():
             allowed = [*key.allowed, *tables[key.refers]]
@@ -67,6 +81,36 @@ def _full_names(key: Key, config: Config) -> list[str]:
     if key.table == "agents.NAME":
         return [f"agents.{name}.{key.name}" for name in config.agents]
     return [key.full_name]
+
+
+def _check_globs(text: Text, globs: tuple[str, ...]) -> None:
+    for glob in globs:
+        if glob.startswith(("/", "~", "!")) or "\\" in glob or ".." in glob.split("/"):
+            full, expected = "gates.allow", "a glob from the project's top, as `.github/workflows/*`"
+            raise refusal(text, full, f"`{full}` holds what names no file of the project", expected, shown(glob))
+
+
+def _check_answers(text: Text, config: Config) -> None:
+    """An answer that is never told, or cut short, would be worse than none."""
+    skills = [
+        *(skill for skill, _ in STEPS.values()),
+        "retrospective",
+        *(own.skill for own in config.steps.values()),
+    ]
+    known = dict.fromkeys([ALL, *(skill for skill in skills if skill)])
+    for skill, answers in config.answers.items():
+        full = f"answers.{skill}"
+        if skill not in known:
+            hint = suggest(skill, {word: word for word in known})
+            raise refusal(text, full, f"no step calls the skill `{skill}`", ", ".join(known), "", hint)
+        if any(len(answer) > MAX_ANSWER for answer in answers):
+            longest = max(map(len, answers))
+            expected = f"at most {MAX_ANSWER} characters each"
+            raise refusal(text, full, f"`{full}` holds a long answer", expected, f"{longest} characters")
+        told = len(config.answers_of(None if skill == ALL else skill))
+        if told > MAX_ANSWERS:
+            expected = f"at most {MAX_ANSWERS}, those of `{ALL}` included"
+            raise refusal(text, full, f"`{full}` holds too many answers", expected, str(told))
 
 
 def _check_agent(text: Text, config: Config, name: str) -> None:

@@ -62,19 +62,31 @@ def attempt_folder(run: str, number: int, step: str, attempt: int) -> str:
     return os.path.join(run, "steps", f"{number:02}-{folder_name(step)}", f"attempt-{attempt}")
 
 
+def attempts_of(run: str, number: int) -> list[str]:
+    """The folders of one step's calls, the first one first."""
+    steps = os.path.join(run, "steps")
+    step = next((name for name in _folders(steps) if name.startswith(f"{number:02}-")), None)
+    names = [name for name in _folders(f"{steps}/{step}") if _ATTEMPT.match(name)] if step else []
+    return [f"{steps}/{step}/{name}" for name in sorted(names, key=lambda name: int(name.split("-")[1]))]
+
+
+def find_runs(runs: str) -> list[tuple[str, str]]:
+    """Session and name of every run that is not in the archive."""
+    sessions = (session for session in _folders(runs) if session != ARCHIVE)
+    return [(session, run) for session in sessions for run in _folders(f"{runs}/{session}") if _RUN.match(run)]
+
+
 def find_attempts(runs: str) -> list[Place]:
     """Every agent call there is, the newest run first, and in a run the last call first."""
-    found = []
-    for session in _folders(runs):
-        if session == ARCHIVE:
-            continue
-        for run in _folders(f"{runs}/{session}"):
-            begun = _RUN.match(run)
-            if begun:
-                key = (begun["time"], int(begun["again"] or 1))
-                found += [(key, place) for place in _attempts(runs, session, run)]
+    found = [(_begun(run), place) for session, run in find_runs(runs) for place in _attempts(runs, session, run)]
     found.sort(key=lambda item: (item[0], item[1].run, item[1].step, item[1].number), reverse=True)
     return [place for _, place in found]
+
+
+def _begun(run: str) -> tuple[str, int]:
+    match = _RUN.match(run)
+    assert match is not None, run
+    return match["time"], int(match["again"] or 1)
 
 
 def _attempts(runs: str, session: str, run: str) -> list[Place]:

@@ -28,6 +28,10 @@ class Terminal:
         self.color = color == "always" or (color == "auto" and _wants_color(self.is_terminal))
         self.unicode = (out.encoding or "").lower().replace("-", "") == "utf8"
 
+    def remeasure(self) -> None:
+        """Windows are resized while a run goes on."""
+        self.width = _width(self.is_terminal)
+
     def style(self, text: str, *names: str) -> str:
         if not self.color or not names or not text:
             return text
@@ -101,16 +105,35 @@ def pad(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, indent: str) -> list[str]:
-    """Break at spaces; the lines after the first are indented. A word longer than a line is cut with a mark."""
+    """Break at spaces; the lines after the first are indented. A word longer than a line is broken too: nothing is
+    lost."""
     lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        room = width - (display_width(indent) if lines else 0)
-        word = cut(word, max(room, 2))
-        if line and display_width(line) + 1 + display_width(word) > room:
+    line = text[: len(text) - len(text.lstrip(" "))]  # what it begins with is its place
+    for word in text.lstrip(" ").split(" "):
+        room = _room(width, indent, lines)
+        if line.strip() and display_width(line) + 1 + display_width(word) > room:
             lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
+            room = _room(width, indent, lines)
+        elif line:
+            word = f"{line} {word}" if line.strip() else line + word
+        while display_width(word) > room:
+            head = _take(word, room)
+            lines.append(head)
+            word, room = word[len(head) :], _room(width, indent, lines)
+        line = word
     lines.append(line)
     return [lines[0], *(indent + more for more in lines[1:])]
+
+
+def _room(width: int, indent: str, before: list[str]) -> int:
+    return max(2, width - (display_width(indent) if before else 0))
+
+
+def _take(text: str, width: int) -> str:
+    """What fits into `width` columns, at least one character."""
+    used = 0
+    for index, char in enumerate(text):
+        used += _cell_width(char)
+        if used > width and index:
+            return text[:index]
+    return text

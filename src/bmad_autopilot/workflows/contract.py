@@ -6,17 +6,19 @@ from collections.abc import Iterable
 
 from ..core.block_reasons import BlockReason
 from ..core.errors import UsageError
+from ..core.owes import Owes
+from ..project.custom import MAX_ANSWER, MAX_ANSWERS
 from .answers import Answer
-from .invocations import BUILD, RETROSPECTIVE
+from .pipelines import BUILD, DEV, FIX, RETROSPECTIVE
 from .quoting import inline
 from .standing_answers import answers_for
 from .step_context import StepContext
 
 MAX_LINES = 60
-MAX_EXTRA = 12
 MAX_PATH = 1000
 
-_PHASES = {BUILD: "dev"}  # what an agent-state file calls a step, where it is not the step's name
+# What an agent-state file calls a step, where it is not the step's name.
+_PHASES = {BUILD.name: DEV.name, FIX.name: DEV.name}
 
 _UNATTENDED = """\
 You work unattended. Nobody reads along and nobody will answer: never wait for input, never end with a question in
@@ -33,9 +35,8 @@ blockReason is one of
 
 _LIMITS = """\
 Limits:
-- Do not push, open no pull request, and do not switch, create, rebase or reset a branch. Commit only where the
-  skill does.
-- On the board change only what the skill says of this row, and nothing else: no other row, no comment.
+- Do not push, open no pull request, and do not switch, create, rebase or reset a branch. {commits}
+- {board}
 - Leave files alone that have nothing to do with this work.{scratch}
 - Run plain commands, one at a time: a loop, a subshell, `&` or a $VARIABLE in a command is refused. Work on files
   with your file tools.
@@ -47,8 +48,8 @@ Your verdict, once the review is complete: write `{path}`:
 {{"reviewResult": "changes-requested", "summary": "what must change, and where"}}
 reviewResult is approved or changes-requested. It is changes-requested for a criterion not met, a task ticked but
 not done, a defect or a security hole that somebody would meet, or behaviour without a test that could fail.
-Matters of taste are noted and do not hold a story up.
-Set the story's status by the verdict: done if approved, in-progress if not."""
+Matters of taste are noted and do not hold a story up."""
+_VERDICTS_STATUS = "Set the story's status by the verdict: done if approved, in-progress if not."
 
 
 def agent_state(folder: str, key: str) -> str:
@@ -61,19 +62,40 @@ def review_file(folder: str, key: str) -> str:
     return f"{folder}/{_file_name(key)}.review.json"
 
 
+def story_file(context: StepContext) -> str:
+    """Where a story that has no file yet will have it."""
+    return f"{context.files.implementation}/{_file_name(context.story)}.md"
+
+
 def contract(context: StepContext) -> str:
     parts = [_UNATTENDED, _places(context), _asking(context)]
-    if context.step == "code-review":
-        path = review_file(context.files.implementation, context.story)
-        parts.append(_VERDICT.format(path=inline(path, MAX_PATH)))
-    parts.append(_LIMITS.format(scratch=_scratch(context)))
-    rules = [*(inline(line, 500) for line in context.extra[:MAX_EXTRA]), *_rules(context)]
+    if context.step.owes is Owes.VERDICT:
+        parts.append(_verdict(context))
+    parts.append(_limits(context))
+    rules = [*(inline(line, MAX_ANSWER) for line in context.extra[:MAX_ANSWERS]), *_rules(context)]
     if rules:
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1))
         parts.append(
             f"Standing answers, for where the skill would stop and ask; the first that fits holds:\n{listed}"
         )
     return "\n\n".join(parts)
+
+
+def _verdict(context: StepContext) -> str:
+    path = review_file(context.files.implementation, context.story)
+    text = _VERDICT.format(path=inline(path, MAX_PATH))
+    return f"{text}\n{_VERDICTS_STATUS}" if context.step.skill else text
+
+
+def _limits(context: StepContext) -> str:
+    if context.step.skill is None:
+        commits, board = "Do not commit.", "Leave the board and the story's status alone."
+    else:
+        commits = "Commit only where the\n  skill does."
+        board = (
+            "On the board change only what the skill says of this row, and nothing else: no other row, no comment."
+        )
+    return _LIMITS.format(commits=commits, board=board, scratch=_scratch(context))
 
 
 def _scratch(context: StepContext) -> str:
@@ -89,11 +111,12 @@ def _scratch(context: StepContext) -> str:
 
 def _places(context: StepContext) -> str:
     files, key = context.files, inline(context.story)
-    places = {"epic" if context.step == RETROSPECTIVE else "story": key, "board": files.board}
+    is_story = context.step.name != RETROSPECTIVE.name
+    places = {"story" if is_story else "epic": key, "board": files.board}
     if files.story:
         places["story file"] = files.story
-    elif context.step != RETROSPECTIVE:
-        places["story file, for you to write"] = f"{files.implementation}/{_file_name(context.story)}.md"
+    elif is_story:
+        places["story file, for you to write"] = story_file(context)
     places["folder of such files"] = files.implementation
     if files.baseline:
         places["baseline commit; the story's work is what changed since"] = files.baseline
@@ -115,7 +138,7 @@ def _asking(context: StepContext) -> str:
 def _example(context: StepContext) -> str:
     state: dict[str, object] = {
         "storyKey": context.story,
-        "phase": _PHASES.get(context.step, context.step),
+        "phase": _PHASES.get(context.step.name, context.step.name),
         "lastCompletedStep": "what you finished last",
         "blockedAt": "where you stopped",
         "blockReason": BlockReason.CRITICAL_DECISION.value,
@@ -127,7 +150,7 @@ def _example(context: StepContext) -> str:
 
 
 def _rules(context: StepContext) -> Iterable[str]:
-    return map(_rule, answers_for(context.skill or "", context.version))
+    return map(_rule, answers_for(context.step.skill or "", context.version))
 
 
 def _rule(answer: Answer) -> str:

@@ -1,14 +1,14 @@
 """What a prompt begins with, and all that a dry run shows of it."""
 
-from ..core.errors import UsageError
+from collections.abc import Mapping
 
-REVISION = "revision"
-RETROSPECTIVE = "retrospective"
-BUILD = "build-auto"
+from ..core.errors import UsageError
+from ..project.placeholders import fill
+from .pipelines import BUILD, RETROSPECTIVE, Step
 
 
 def first_line(
-    step: str,
+    step: Step,
     story: str,
     invocation: str | None,
     *,
@@ -17,21 +17,24 @@ def first_line(
     spec_folder: str | None = None,
 ) -> str:
     """A client starts a skill only where its name is the first thing it reads."""
+    if step.skill is None:
+        return own_text(step, {"story": story}).partition("\n")[0]
     if invocation is None:
-        return _own(step, story)
-    if step == RETROSPECTIVE:
+        raise UsageError(f"the step {step.name} needs a skill that is not installed", found=step.skill)
+    if step.skill == RETROSPECTIVE.skill:
         return f"{invocation} {_epic(story, version)}"
-    if step == BUILD and spec:
+    if step.skill == BUILD.skill and spec:
         return f"{invocation} {spec}"
-    if step == BUILD and spec_folder:
+    if step.skill == BUILD.skill and spec_folder:
         return f"{invocation} Spec folder: {spec_folder}. Story id: {story}."
     return f"{invocation} {story}"
 
 
-def _own(step: str, story: str) -> str:
-    if step != REVISION:
-        raise UsageError(f"the step {step} has neither a skill nor a prompt", expected="an installed skill")
-    return f"Revise story {story}: read its story file and the diff, fix what you find, change no status."
+def own_text(step: Step, values: Mapping[str, str]) -> str:
+    """The step's own prompt with its placeholders filled in one pass; one without a value stays as it is."""
+    if not step.prompt:
+        raise UsageError(f"the step {step.name} has neither a skill nor a prompt", expected="one of them")
+    return fill(step.prompt, lambda name: values.get(name, f"{{{name}}}")).strip()
 
 
 def _epic(key: str, version: str) -> str:

@@ -1,51 +1,77 @@
-"""Story pipelines: `lean`, `full` and `build`, as data."""
+"""Workflows of a story, as data: `lean`, `full` and `build`. own.py makes a project's own from its settings."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..core.owes import Owes
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY, REVIEW
+from . import own_prompts
 
 
 class Step(NamedTuple):
+    """One checkpointed unit of a workflow: one agent call, if it goes well at once."""
+
     name: str
     role: str
-    skill: str | None  # BMAD's skill; None: we have a prompt of our own
-    before: str | None  # what the board says before the agent is called, where we set it
-    after: str | None  # what it says once the step has left what it owes
+    skill: str | None = None  # BMAD's skill; None: the prompt is all there is
+    prompt: str | None = None  # told after the skill's invocation, or in place of it
+    before: str | None = None  # what the board says before the agent is called, where we set it
+    after: str | None = None  # what it says once the step has left what it owes
+    owes: Owes = Owes.NOTHING
+    clean: bool = False  # the skill demands a clean work tree
+    fresh: bool = False  # never a conversation that was begun before
 
 
-CREATE = Step("create-story", "sm", "create-story", None, READY)
-VALIDATE = Step("validate", "sm", "validate", None, None)
-DEV = Step("dev", "dev", "dev-story", IN_PROGRESS, REVIEW)
-REVISION = Step("revision", "revisor", None, None, None)
-CODE_REVIEW = Step("code-review", "qa", "code-review", None, DONE)
-BUILD = Step("build-auto", "dev", "build-auto", IN_PROGRESS, REVIEW)
+class Workflow(NamedTuple):
+    name: str
+    steps: tuple[Step, ...]
+    fix: Step  # called when the project's checks fail or a review asks for changes
 
-PIPELINES: dict[str, tuple[Step, ...]] = {
-    "lean": (CREATE, DEV, CODE_REVIEW),
-    "full": (CREATE, VALIDATE, DEV, REVISION, CODE_REVIEW),
-    "build": (BUILD, CODE_REVIEW),
+    @property
+    def review(self) -> Step | None:
+        """The step that gives a verdict. None: a story is done once its checks pass."""
+        return next((step for step in self.steps if step.owes is Owes.VERDICT), None)
+
+
+CREATE = Step("create-story", "sm", "create-story", after=READY, owes=Owes.STORY)
+VALIDATE = Step("validate", "sm", "validate", own_prompts.VALIDATE, owes=Owes.STORY)
+DEV = Step("dev", "dev", "dev-story", before=IN_PROGRESS, after=REVIEW, owes=Owes.CODE)
+REVISION = Step("revision", "revisor", prompt=own_prompts.REVISION, owes=Owes.REVISION)
+CODE_REVIEW = Step("code-review", "qa", "code-review", after=DONE, owes=Owes.VERDICT, fresh=True)
+BUILD = Step("build-auto", "dev", "build-auto", before=IN_PROGRESS, after=REVIEW, owes=Owes.CODE, clean=True)
+
+# In no list of steps: called when something is to be mended, and when an epic is over.
+FIX = Step("fix", "dev", prompt=own_prompts.FIX, before=IN_PROGRESS, after=REVIEW, owes=Owes.CODE)
+RETROSPECTIVE = Step("retrospective", "sm", "retrospective")
+
+STEPS: Mapping[str, Step] = {step.name: step for step in (CREATE, VALIDATE, DEV, REVISION, CODE_REVIEW, BUILD)}
+
+PIPELINES: Mapping[str, Workflow] = {
+    "lean": Workflow("lean", (CREATE, DEV, CODE_REVIEW), DEV),
+    "full": Workflow("full", (CREATE, VALIDATE, DEV, REVISION, CODE_REVIEW), DEV),
+    "build": Workflow("build", (BUILD, CODE_REVIEW), FIX),
 }
 
-# Where a story enters its pipeline. What BMAD calls dev-story is our step dev, and build-auto where that is used.
-_ENTRY = {
-    BACKLOG: ("create-story", "build-auto"),
-    READY: ("dev", "build-auto"),
-    IN_PROGRESS: ("dev", "build-auto"),
-}
 
-
-def pipeline_for(workflow: str, *, only_build: bool) -> str:
-    """The pipeline's name: what the project chose, else `build` where only that is installed, else `lean`."""
-    if workflow != "auto":
-        return workflow
-    return "build" if only_build else "lean"
-
-
-def steps_left(pipeline: str, meaning: str) -> tuple[Step, ...]:
+def steps_left(workflow: Workflow, meaning: str) -> tuple[Step, ...]:
     """The steps a story with this status still has before it; none for one that is done, parked or unknown."""
-    steps = PIPELINES[pipeline]
-    if meaning == REVIEW:
-        return tuple(step for step in steps if step is CODE_REVIEW)
-    names = _ENTRY.get(meaning, ())
-    first = next((index for index, step in enumerate(steps) if step.name in names), len(steps))
-    return steps[first:]
+    steps = workflow.steps
+    if meaning == BACKLOG:
+        return steps
+    if meaning in (READY, IN_PROGRESS):
+        return steps[_work(workflow) :]
+    return tuple(step for step in steps if step.owes is Owes.VERDICT) if meaning == REVIEW else ()
+
+
+def round_steps(workflow: Workflow) -> tuple[Step, ...]:
+    """What is gone through once more when a review asks for changes: the fix, and all that comes after it. A fix
+    that is none of the steps stands for the one that wrote the code."""
+    steps, fix = workflow.steps, workflow.fix
+    at = steps.index(fix) if fix in steps else _work(workflow)
+    return (fix, *steps[at + 1 :])
+
+
+def _work(workflow: Workflow) -> int:
+    """Where the code is written: what comes before prepares the story."""
+    steps = workflow.steps
+    return next((index for index, step in enumerate(steps) if step.owes is Owes.CODE), len(steps))

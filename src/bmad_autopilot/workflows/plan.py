@@ -7,7 +7,7 @@ from ..board.sprint import Row
 from ..project.config import Config
 from ..project.skills import Skill
 from .invocations import first_line
-from .pipelines import Step, steps_left
+from .pipelines import Step, Workflow, steps_left
 
 
 class PlannedStep(NamedTuple):
@@ -21,9 +21,9 @@ class PlannedStep(NamedTuple):
 FindSkill = Callable[[str, str], Skill | None]  # agent, name → the skill as that agent calls it
 
 
-def plan_story(row: Row, pipeline: str, config: Config, find: FindSkill) -> list[PlannedStep]:
+def plan_story(row: Row, workflow: Workflow, config: Config, find: FindSkill) -> list[PlannedStep]:
     plan = []
-    for step in steps_left(pipeline, row.meaning):
+    for step in steps_left(workflow, row.meaning):
         role = config.roles[step.role]
         agent = role.agent or config.agent
         plan.append(PlannedStep(row.key, step, agent, role.model, _prompt(row.key, step, agent, find)))
@@ -32,11 +32,11 @@ def plan_story(row: Row, pipeline: str, config: Config, find: FindSkill) -> list
 
 def _prompt(key: str, step: Step, agent: str, find: FindSkill) -> str | None:
     if step.skill is None:
-        return first_line(step.name, key, None)
+        return first_line(step, key, None)
     skill = find(agent, step.skill)
     if skill is None or not skill.usable:
         return None
-    return first_line(step.name, key, skill.invocation)
+    return first_line(step, key, skill.invocation)
 
 
 def missing_skills(plan: list[PlannedStep]) -> list[tuple[str, str]]:

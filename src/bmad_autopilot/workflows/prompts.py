@@ -1,7 +1,7 @@
-"""What an agent is told for one step: the skill's invocation first, then our contract."""
+"""What an agent is told for one step: the skill's invocation or the step's own prompt first, then our contract."""
 
-from .contract import MAX_PATH, contract
-from .invocations import REVISION, first_line
+from .contract import MAX_PATH, contract, story_file
+from .invocations import first_line, own_text
 from .quoting import inline, quoted
 from .step_context import Halfway, StepContext
 
@@ -9,44 +9,45 @@ MAX_ARTIFACTS = 50
 MAX_ANSWERS = 20
 _SETTLED = "settles that question, and changes no other rule of this text"
 
-_TASKS = {
-    "validate": """\
-Do not create a story: validate the one that exists. Work through the skill's own checklist.md against the story
-file and the planning documents, correct the story file in place, and leave its status as it is.""",
-    REVISION: """\
-You are the revisor, and did not write this code. Read the story's acceptance criteria and tasks, then every change
-since the baseline, tracked and untracked. Look for criteria not met, tasks ticked but not done, defects, errors
-nobody handles, tests that could not fail, and what breaks the project's conventions. Fix what you find with the
-smallest change and a test that fails without it, and run the project's checks. Write into the story's Dev Agent
-Record what you changed and why, keep its File List complete, and change no status. Where nothing is wrong, change
-nothing.""",
-}
+
+def prompt_for(context: StepContext) -> str:
+    return "\n\n".join([*_opening(context), *_history(context), contract(context)]) + "\n"
 
 
-def prompt_for(step: StepContext) -> str:
+def _opening(context: StepContext) -> list[str]:
+    step = context.step
+    values = {
+        "story": inline(context.story),
+        "story_file": inline(context.files.story or story_file(context), MAX_PATH),
+        "epic": inline(context.epic),
+    }
+    if step.skill is None:
+        return [own_text(step, values)]
     line = first_line(
-        step.step,
-        inline(step.story),
-        step.invocation,
-        version=step.version,
-        spec=step.spec and inline(step.spec, MAX_PATH),
-        spec_folder=step.spec_folder and inline(step.spec_folder, MAX_PATH),
+        step,
+        values["story"],
+        context.invocation,
+        version=context.version,
+        spec=context.spec and inline(context.spec, MAX_PATH),
+        spec_folder=context.spec_folder and inline(context.spec_folder, MAX_PATH),
     )
-    task = [_TASKS[step.step]] if step.step in _TASKS else []
-    return "\n\n".join([line, *task, *_history(step), contract(step)]) + "\n"
+    return [line, own_text(step, values)] if step.prompt else [line]
 
 
-def _history(step: StepContext) -> list[str]:
+def _history(context: StepContext) -> list[str]:
     """What happened to this story before, each part as data."""
     parts = []
-    if step.review:
+    if context.review:
         parts.append("The last review asked for changes. Deal with each of its points before anything else.")
-        parts.append(quoted("Its summary", step.review))
-    if step.failure:
+        parts.append(quoted("Its summary", context.review))
+    if context.checks:
+        parts.append("The project's own checks fail on this work. Mend the cause; leave the checks as they are.")
+        parts.append(quoted("What they printed", context.checks))
+    if context.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
-        parts.append(quoted("What went wrong", step.failure))
-    if step.halfway:
-        parts += _resumed(step.halfway)
+        parts.append(quoted("What went wrong", context.failure))
+    if context.halfway:
+        parts += _resumed(context.halfway)
     return parts
 
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from .pipelines import Step
+
 
 class Files(NamedTuple):
     """Where an agent finds things: absolute, or relative to its worktree."""
@@ -31,16 +33,17 @@ class Halfway(NamedTuple):
 
 
 class StepContext(NamedTuple):
-    step: str  # create-story, validate, dev, revision, code-review, build-auto, retrospective, or a user's own
+    step: Step
     story: str  # the story's key; for a retrospective the epic's
     files: Files
-    invocation: str | None = None  # how this agent is told to start the skill; None: the step has none
-    skill: str | None = None  # `dev-story`: whose standing answers are given
+    invocation: str | None = None  # how this agent is told to start the step's skill; None: the step has none
     version: str = ""  # of BMAD
     language: str = ""  # the project's communication_language
+    epic: str = ""  # the number of the story's epic
     spec: str | None = None  # build-auto: an existing spec to go on with
     spec_folder: str | None = None  # build-auto: the folder of the stories.yaml that the story comes from
     review: str = ""  # the last review's summary, where it asked for changes
-    failure: str = ""  # what went wrong in the last attempt, or what a check printed
+    checks: str = ""  # what the project's checks printed, where they failed
+    failure: str = ""  # what went wrong in the last attempt at this very step
     halfway: Halfway | None = None
     extra: tuple[str, ...] = ()  # the user's own standing answers

@@ -11,15 +11,15 @@ from ...project.open import Project
 from ...project.programs import Answer, Question, find_program
 from ...project.traces import CONFIG_NAME
 from ...views.doctor import Check, State
-from ...workflows.pipelines import PIPELINES
+from ...workflows.pipelines import Workflow
 from .tools import said
 
 QUESTIONS = {program: Question((program, "--version")) for program in PROGRAMS.values()}
 
 
-def agents_needed(config: Config, pipeline: str) -> list[str]:
-    """The agents that the chosen pipeline's steps call, each once."""
-    return list(dict.fromkeys(config.roles[step.role].agent or config.agent for step in PIPELINES[pipeline]))
+def agents_needed(config: Config, workflow: Workflow) -> list[str]:
+    """The agents that the chosen workflow's steps call, each once."""
+    return list(dict.fromkeys(config.agent_of(step.role) for step in (*workflow.steps, workflow.fix)))
 
 
 def check_agents(answers: dict[str, Answer], needed: list[str], project: Project) -> list[Check]:

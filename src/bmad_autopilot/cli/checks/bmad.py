@@ -1,4 +1,4 @@
-"""BMAD itself, and the skills that the pipeline's steps call."""
+"""BMAD itself, and the skills that the workflow's steps call."""
 
 import shlex
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from ...project.open import Project
 from ...project.skills import Skill
 from ...project.traces import CONFIG_NAME
 from ...views.doctor import Check, State
-from ...workflows.pipelines import PIPELINES
+from ...workflows.pipelines import Workflow
 from ..facts import shown_path
 
 # Since 6.12 they come with --shims only.
@@ -45,25 +45,24 @@ def _tool(project: Project, agent: str) -> str:
     return PACKAGES[project.config.client_of(agent)].tool
 
 
-def skills_called(project: Project, pipeline: str) -> list[Called]:
-    config = project.config
+def skills_called(project: Project, workflow: Workflow) -> list[Called]:
     pairs = dict.fromkeys(
-        (config.roles[step.role].agent or config.agent, step.skill) for step in PIPELINES[pipeline] if step.skill
+        (project.config.agent_of(step.role), step.skill) for step in workflow.steps if step.skill
     )
     return [Called(agent, name, project.find_skill(agent, name)) for agent, name in pairs]
 
 
-def check_skills(project: Project, pipeline: str, called: list[Called]) -> list[Check]:
+def check_skills(project: Project, workflow: Workflow, called: list[Called]) -> list[Check]:
     if project.bmad.era in (Era.NONE, Era.V4):
         return []  # one line about BMAD says it
-    return [_skill(project, pipeline, item) for item in called]
+    return [_skill(project, workflow, item) for item in called]
 
 
-def _skill(project: Project, pipeline: str, called: Called) -> Check:
+def _skill(project: Project, workflow: Workflow, called: Called) -> Check:
     name = f"skill {called.name}"
     skill = called.skill
     if skill is None:
-        found = f"not installed for {called.agent}, and the {pipeline} workflow calls it"
+        found = f"not installed for {called.agent}, and the {workflow.name} workflow calls it"
         return Check(name, State.FAIL, found, _get(project, called))
     if not skill.usable:
         found = f"{shown_path(project, skill.path)} only forwards to another skill, or cannot be read"

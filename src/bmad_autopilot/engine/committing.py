@@ -1,0 +1,58 @@
+"""What our commits say: one for each story that is done, one for each round a review sends back."""
+
+from ..core.records import RunRecord, StepRecord, StoryRecord
+from .doors import CallId, CommitOrder
+from .observing import Look, call_id
+
+
+def story_commit(run: RunRecord, look: Look) -> CommitOrder:
+    story = _story(look)
+    review = str((story.last_ended or {}).get("summary", ""))
+    return _of_story(run, story, "done", f"Story {story.key}", review)
+
+
+def round_commit(run: RunRecord, look: Look) -> CommitOrder:
+    story = _story(look)
+    summary = str((story.last_ended or {}).get("summary", ""))
+    subject = f"Story {story.key}: round {story.round}, changes requested"
+    return _of_story(run, story, f"round-{story.round}", subject, summary)
+
+
+def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
+    """Before a step whose skill demands a clean tree: the row we set, and what an attempt cut short has left."""
+    story = _story(look)
+    number = run.steps + 1 if look.at.record is None else look.at.record.number
+    attempt = len(look.at.record.calls) if look.at.record else 0
+    label = f"tidy-{number}-{attempt}"
+    order = _of_story(run, story, label, f"Story {story.key}: in progress", "")
+    return order._replace(key=f"{_run_id(run)}/{label}")
+
+
+def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
+    key = look.epic.key if look.epic else "epic"
+    since = next((story.baseline for story in run.stories.values() if story.baseline), None)
+    return CommitOrder(f"{_run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
+
+
+def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
+    last = story.steps[-1]
+    return CommitOrder(
+        f"{_run_id(run)}/{_name(last)}", label, story.key, subject, body, story.baseline, _calls(story), story.tree
+    )
+
+
+def _story(look: Look) -> StoryRecord:
+    assert look.story is not None
+    return look.story
+
+
+def _calls(story: StoryRecord) -> tuple[CallId, ...]:
+    return tuple(call_id(step, call) for step in story.steps for call in step.calls)
+
+
+def _name(step: StepRecord) -> str:
+    return f"{step.number:02}-{step.step}/{len(step.calls)}"
+
+
+def _run_id(run: RunRecord) -> str:
+    return str(run.head.get("run_id", "run"))

@@ -1,0 +1,147 @@
+"""Everything outside that a lane touches. Behind it stands the real world (world.py), or the simulator's."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from ..agents.outcomes import Verdict
+from ..board.sprint import Row
+from ..core.records import Check
+from ..gates.look import WorkLook
+from ..gates.verdict import ReviewVerdict
+from ..workflows.pipelines import Step
+from ..workflows.step_context import Halfway
+
+Entry = tuple[str, Mapping[str, Any], float]  # kind, data, when
+
+
+class Tree(NamedTuple):
+    """The work tree as it stands."""
+
+    head: str | None
+    branch: str | None
+    tree: str | None  # its hash, untracked files included
+    code: str | None  # the same without the board, the story's own file and our state files
+
+
+class CallId(NamedTuple):
+    """One agent call of a run, and the name of its folder."""
+
+    number: int  # of the step in the run
+    step: str
+    attempt: int
+
+
+class CallOrder(NamedTuple):
+    """One agent call: what it is for, and what it is told."""
+
+    id: CallId
+    story: str  # the story's key; of a retrospective the epic's
+    step: Step
+    baseline: str | None = None
+    tree: str | None = None  # the story's work tree before its first call
+    code: str | None = None
+    review: str = ""  # what the last review asked for
+    checks: str = ""  # what the project's checks printed
+    failure: str = ""  # what went wrong in the last call of this very step
+    halfway: Halfway | None = None
+
+
+class Question(NamedTuple):
+    code: str  # which of asking.py's
+    story: str
+    call: CallId | None
+    text: str
+    context: str = ""
+    options: tuple[str, ...] = ()
+    recommended: str = ""
+    reason: str = ""  # a BlockReason
+    agents_own: str = ""  # the id it has in the agent-state file
+    turn: int = 0  # how many questions were answered before it: asked again later, it is another
+
+
+class Asked(NamedTuple):
+    """What an agent wrote into its agent-state file and nobody has answered."""
+
+    id: str
+    question: str
+    context: str = ""
+    options: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Gathered(NamedTuple):
+    """All that one call left, for judging.py to weigh."""
+
+    verdict: Verdict  # how the call itself ended
+    seconds: float
+    tree: Tree
+    row: str  # what the story's row means now; "" where it is gone
+    row_before: str
+    look: WorkLook
+    review: ReviewVerdict | None = None  # of a step that owes one
+    asked: Asked | None = None
+    row_reason: str = ""  # why the row is parked, where the board says so
+
+
+class CommitOrder(NamedTuple):
+    key: str  # the value of its trailer, by which it is found again
+    label: str
+    story: str  # "" for one of the epic's
+    subject: str
+    body: str = ""
+    since: str | None = None  # it is looked for in what came after
+    calls: tuple[CallId, ...] = ()  # what these changed goes into it
+    tree: str | None = None  # the work tree before them
+
+
+class Doors(Protocol):
+    def now(self) -> float: ...
+
+    # the run's own records
+    def entries(self) -> Iterable[Entry]: ...
+    def note(self, kind: str, data: Mapping[str, Any]) -> float: ...
+
+    # the board
+    def rows(self) -> Mapping[str, Row]:
+        """FileError: it cannot be read."""
+
+    def set_row(self, key: str, status: str, expect: str) -> bool:
+        """False: it is not `expect` any more."""
+
+    def restore_board(self, call: CallId) -> str:
+        """Put back what stood there before the call; where the other is kept."""
+
+    # git
+    def ground(self, branch: str) -> str:
+        """Empty, or why we should not work here."""
+
+    def tree(self, story: str) -> Tree: ...
+    def is_tidy(self) -> bool: ...
+    def commit(self, order: CommitOrder) -> str: ...
+    def save(self, story: str, why: str) -> str:
+        """The work tree, under a ref of ours."""
+
+    # agents
+    def call_state(self, call: CallId) -> str:
+        """A word of agents.attempts.State: new, running, finished, lost."""
+
+    def start(self, order: CallOrder) -> None: ...
+    def gather(self, order: CallOrder) -> Gathered: ...
+    def parked_until(self, role: str) -> float: ...
+    def clear_state(self, story: str) -> None: ...
+
+    # the project's checks
+    def check(self, code: str) -> Check: ...
+
+    # people
+    def ask(self, question: Question) -> str:
+        """Its id; the same question is asked once."""
+
+    def answer(self, question: str) -> str | None: ...
+
+    # waiting
+    def stopping(self) -> bool: ...
+    def random(self) -> float: ...
+    def wait(self, until: float | None, call: CallId | None) -> None: ...
+    def wait_for_answer(self, question: str) -> bool:
+        """False: nobody is there to answer."""

@@ -1,0 +1,176 @@
+"""All that a call left, gathered for the judges: its result, the changes in git, the files it owes, the board."""
+
+import os
+from typing import NamedTuple
+
+from ..agents.attempts import Result, Spec
+from ..board.epics import read_all_epics
+from ..board.epics_files import find_epics_files
+from ..board.sprint import Board, Row, read_board
+from ..board.stories import StoryFile, read_story
+from ..core.changes import Change
+from ..core.errors import FileError
+from ..core.owes import Owes
+from ..files import Text, read_text
+from ..gates.look import Document, WorkLook
+from ..gates.verdict import ReviewVerdict, read_verdict
+from ..github.blobs import contents
+from ..github.git import Git
+from ..github.history import is_ancestor
+from ..github.trees import changes
+from ..project.open import Project
+from ..runs.agent_state import read_agent_state
+from .books import Books, books_of
+from .doors import Asked, CallOrder, Gathered, Tree
+from .harvesting import harvest
+from .lane import Lane
+from .snapshots import STORY, board_before, keep_state, read_kept
+
+_EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
+
+
+class Place(NamedTuple):
+    """Where the call ran, and who judges it."""
+
+    project: Project
+    git: Git
+    lane: Lane
+    folder: str  # the call's
+    first: str  # the folder of the story's first call that did not write its story file
+    dirty: frozenset[str]  # paths that were dirty before the run began
+
+
+def gather(place: Place, order: CallOrder, tree: Tree) -> Gathered:
+    done = harvest(place.folder, place.project.config)
+    spec, result = done.spec, done.result
+    before = board_before(place.folder)
+    now = _board(place.project)
+    row = now.rows.get(order.story) if now else None
+    books = books_of(place.project, now, row, order.story)
+    keep_state(place.folder, books)
+    old = before.rows.get(order.story) if before else None
+    look = _work_look(place, order, spec, result, tree, books, before, now, row)
+    return Gathered(
+        done.verdict,
+        result.seconds,
+        tree,
+        row.meaning if row else "",
+        old.meaning if old else "",
+        look,
+        _review(place, books) if order.step.owes is Owes.VERDICT else None,
+        _asked(books),
+        (row.reason or "") if row else "",
+    )
+
+
+def _board(project: Project) -> Board | None:
+    try:
+        return read_board(project.require_board())
+    except FileError:
+        return None
+
+
+def _work_look(
+    place: Place,
+    order: CallOrder,
+    spec: Spec,
+    result: Result,
+    tree: Tree,
+    books: Books,
+    before: Board | None,
+    now: Board | None,
+    row: Row | None,
+) -> WorkLook:
+    top = place.git.top
+    own = frozenset(_from_top(top, path) for path in books.kept_apart)
+    base, after = order.tree or _EMPTY, tree.tree or _EMPTY
+    whole = _changes(place, base, after)
+    moved = _changes(place, spec.tree or base, after)
+    return WorkLook(
+        order.step.owes,
+        order.story,
+        row.number if row else order.story,
+        tuple(whole),
+        contents(place.git, base, after),
+        any(change.path not in own for change in whole),
+        any(change.path not in own for change in moved),
+        story=_document(top, books.story),
+        spec=_document(top, books.spec) if order.step.skill == "build-auto" else None,
+        asked=_asked_for(place, row),
+        story_before=_kept_story(place.folder, top, books),
+        rows_before=_raw(before) or {},
+        rows_after=_raw(now),
+        descends=order.baseline is None
+        or (result.head is not None and is_ancestor(place.git, order.baseline, result.head)),
+        same_branch=not place.lane.branch or result.branch == place.lane.branch,
+        outside=result.outside,
+        commands=place.lane.checks,
+        bookkeeping=frozenset(),
+        allowed=place.lane.unprotected,
+        part=os.path.relpath(place.project.root.checkout, top),
+    )
+
+
+def _changes(place: Place, before: str, after: str) -> list[Change]:
+    """What was dirty before we began is nobody's doing here."""
+    found = changes(place.git, before, after) if before != after else []
+    return [change for change in found if change.path not in place.dirty]
+
+
+def _from_top(top: str, path: str) -> str:
+    return os.path.relpath(os.path.realpath(path), top)
+
+
+def _document(top: str, path: str | None) -> Document | None:
+    raw = read_kept(path) if path else None
+    return Document(_from_top(top, path), raw) if path and raw is not None else None
+
+
+def _kept_story(folder: str, top: str, books: Books) -> Document | None:
+    raw = read_kept(f"{folder}/{STORY}")
+    return Document(_from_top(top, books.story) if books.story else STORY, raw) if raw is not None else None
+
+
+def _asked_for(place: Place, row: Row | None) -> str:
+    """What the story asks for, as it stood before anybody wrote code for it."""
+    raw = read_kept(f"{place.first}/{STORY}") if place.first else None
+    text = raw.decode("utf-8", "replace") if raw else ""
+    return f"{text}\n{_section(place.project, row.number)}" if row else text
+
+
+def _section(project: Project, number: str) -> str:
+    try:
+        found = read_all_epics(find_epics_files(project.folders.planning)).stories()
+        section = next((story for story in found if story.number == number), None)
+        return read_text(section.file).text[section.start : section.end] if section else ""
+    except FileError:
+        return ""
+
+
+def _raw(board: Board | None) -> dict[str, str] | None:
+    return {key: row.status.raw for key, row in board.rows.items()} if board else None
+
+
+def _review(place: Place, books: Books) -> ReviewVerdict:
+    raw = read_kept(books.review)
+    before = read_kept(f"{place.folder}/{STORY}")
+    now = read_kept(books.story) if books.story else None
+    return read_verdict(raw, _story(books.story, now), _story(books.story, before))
+
+
+def _story(path: str | None, raw: bytes | None) -> StoryFile | None:
+    try:
+        return read_story(Text(path or STORY, raw)) if raw is not None else None
+    except FileError:
+        return None
+
+
+def _asked(books: Books) -> Asked | None:
+    try:
+        state = read_agent_state(books.state)
+    except FileError:
+        return None
+    if state is None or not state.open:
+        return None
+    first = state.open[0]
+    return Asked(first.id, first.question, first.context, first.options, state.block_reason)

@@ -1,0 +1,92 @@
+"""What a call came to: its own ending, the evidence, and what it asks, weighed by fixed rules. Pure."""
+
+from typing import Any
+
+from ..agents.outcomes import REACTIONS, Outcome, Reaction
+from ..core.facts import Call
+from ..core.owes import Owes
+from ..core.records import StepRecord
+from ..core.statuses import PARKED
+from ..gates.objections import Objection
+from ..gates.verdict import Result
+from ..gates.work import judge_work
+from ..workflows.pipelines import Step
+from .doors import Gathered
+from .trying import pause_for
+
+MAX_TEXT = 8000
+MAX_CLOSING = 600
+OTHER_ROW = "other-row"
+
+
+def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random: float) -> dict[str, Any]:
+    """The journal's entry for a call that has ended, without the call's own name."""
+    verdict = got.verdict
+    entry: dict[str, Any] = {
+        "outcome": str(verdict.outcome),
+        "dollars": verdict.spend.dollars,
+        "tokens": sum(vars(verdict.spend.tokens).values()),
+        "seconds": round(got.seconds, 3),
+        "row": got.row,
+        "tree": got.tree.tree,
+        "code": got.tree.code,
+        "session": verdict.session,
+        "message": verdict.message,
+    }
+    return entry | _finding(step, record, got, now, random)
+
+
+def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: float) -> dict[str, Any]:
+    if got.asked is not None:
+        return {"finding": Call.ASKED, "asks": "agent", "question": got.asked._asdict()}
+    if got.row == PARKED and got.row_before != PARKED:
+        said = got.row_reason or "it set the story's row to blocked and gave no reason"
+        return {"finding": Call.ASKED, "asks": "agent", "question": {"question": said, "reason": "no_resource"}}
+    reaction = REACTIONS[got.verdict.outcome]
+    if reaction is Reaction.GO_ON or got.verdict.outcome is Outcome.PERMISSION_DENIED:
+        objections = judge_work(got.look)
+        others = tuple(one for one in objections if one.code != OTHER_ROW)
+        finding = _by_evidence(step, got, others)
+        return finding if others == objections else _rows_first(got, finding)
+    if reaction in (Reaction.PARK, Reaction.BACK_OFF):
+        until = pause_for(record, got.verdict.outcome, now, random)
+        return {"finding": Call.REFUSED, "until": until or None}
+    return {"finding": Call.FAILED if reaction is Reaction.TRY_AGAIN else Call.HOPELESS}
+
+
+def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:
+    """Other rows that moved meanwhile: by the agent, or by a person? Only they know."""
+    before, after = got.look.rows_before, got.look.rows_after or {}
+    moved = [[key, before[key], after[key]] for key in before if key in after and before[key] != after[key]]
+    others = [row for row in moved if row[0] != got.look.key]
+    return {**finding, "finding": Call.ASKED, "asks": "rows", "rows": others, "otherwise": str(finding["finding"])}
+
+
+def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
+    if objections:
+        return _lacking(got, objections)
+    if step.owes is not Owes.VERDICT:
+        return {"finding": Call.GOOD}
+    review = got.review
+    if review is None or review.result is Result.NONE:
+        return {"finding": Call.LACKING, "message": "it ended well and gave no verdict that can be read"}
+    summary = review.summary[:MAX_TEXT]
+    if review.result is Result.APPROVED:
+        return {"finding": Call.GOOD, "summary": summary}
+    return {"finding": Call.CHANGES, "summary": summary, "otherwise": str(Call.GOOD)}
+
+
+def _lacking(got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
+    if _closes_with_question(got) and {objection.code for objection in objections} <= _NOTHING_DONE:
+        asked = {"question": got.verdict.closing[-MAX_CLOSING:], "reason": "critical_decision"}
+        return {"finding": Call.ASKED, "asks": "agent", "question": asked}
+    told = "\n".join(f"- {objection.message}" for objection in objections)[:MAX_TEXT]
+    return {"finding": Call.LACKING, "message": told, "objections": [objection.code for objection in objections]}
+
+
+_NOTHING_DONE = frozenset({"no-change", "no-story-file", "tasks-open"})
+
+
+def _closes_with_question(got: Gathered) -> bool:
+    """Its last words are shown to a person, and decide nothing but that."""
+    return not got.look.code_moved and got.verdict.closing.rstrip(" *_`\"')\n").endswith(("?", "？"))

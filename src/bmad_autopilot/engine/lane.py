@@ -1,0 +1,32 @@
+"""What a lane was asked to do, frozen in its run's first journal entry."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..workflows.pipelines import Workflow
+from ..workflows.workflow_json import workflow_from_json, workflow_to_json
+
+
+class Lane(NamedTuple):
+    scope: str  # epic, story, or step: a single step of one story
+    key: str  # the epic's or the story's
+    epic: str | None  # the epic's number
+    workflow: Workflow
+    branch: str = ""
+    max_rounds: int = 3
+    max_fixes: int = 3
+    max_cost: float | None = None
+    max_hours: float | None = None
+    retrospective: str = "offer"
+    checks: tuple[str, ...] = ()  # the project's own commands, as they stood when the run began
+    unprotected: tuple[str, ...] = ()  # globs of protected paths that agents may change after all
+    dirty: tuple[str, ...] = ()  # what was changed or untracked before: never committed by us
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "workflow": workflow_to_json(self.workflow)}
+
+
+def lane_from_json(data: Mapping[str, Any]) -> Lane:
+    known = {name: data[name] for name in Lane._fields if name in data}
+    lists = {name: tuple(data.get(name, ())) for name in ("checks", "unprotected", "dirty")}
+    return Lane(**{**known, **lists, "workflow": workflow_from_json(data["workflow"])})

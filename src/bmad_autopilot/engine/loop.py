@@ -1,0 +1,46 @@
+"""The loop: observe, decide, perform, record.
+
+Each turn looks at how things are and never at what we remember having done; what we know of this run is its
+journal. After a crash at any point it begins again with just that."""
+
+from typing import Any
+
+from ..core.decide import WAITS, decide
+from ..core.errors import AutopilotError
+from ..core.records import RunRecord, fold
+from .doors import Doors
+from .lane import Lane
+from .observing import observe
+from .performing import perform
+
+MAX_TURNS = 100_000  # of one run's supervisor: a night has some thousand
+MAX_SAME = 50  # the same row of the table in a row, waits apart
+
+
+class LaneLoop:
+    """One lane, looked after until it ends, waits for a person, or is left."""
+
+    def __init__(self, doors: Doors, lane: Lane) -> None:
+        self.doors = doors
+        self.lane = lane
+        self.run: RunRecord = fold(doors.entries())
+
+    def note(self, kind: str, /, **data: Any) -> None:
+        """On disk first: only what is recorded counts."""
+        at = self.doors.note(kind, data)
+        self.run.apply(kind, data, at)
+
+    def to_end(self) -> str:
+        """How it ended: completed, failed, left, waiting (for a person), handed-over."""
+        last, same = "", 0
+        for _ in range(MAX_TURNS):
+            look = observe(self.doors, self.lane, self.run)
+            rule = decide(look.facts)
+            same = same + 1 if rule.name == last and rule.action not in WAITS else 0
+            if same > MAX_SAME:
+                break
+            last = rule.name
+            ending = perform(self, look, rule)
+            if ending is not None:
+                return ending
+        raise AutopilotError(f"the loop goes round in circles at {last}", hint="bmad status; this is a defect")

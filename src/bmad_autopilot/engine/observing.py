@@ -1,0 +1,236 @@
+"""How things stand with a lane: read, never changed. What the table needs as facts, and what an action needs
+beside them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..board.sprint import Row as BoardRow
+from ..core.errors import FileError
+from ..core.facts import Board, Call, Commit, Epic, Facts, Gate, Question, Rest, Row, Step, Target
+from ..core.owes import Owes
+from ..core.records import CallRecord, RunRecord, StepRecord, StoryRecord
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
+from .doors import CallId, Doors, Tree
+from .lane import Lane
+from .position import Position, active, epic_row, is_over, position, stories_of, wanted
+from .trying import pause_until, tries_left
+
+RUNNING, NEW = "running", "new"
+RETRO = "retrospective"
+
+
+class Look(NamedTuple):
+    """One look at a lane."""
+
+    facts: Facts
+    rows: Mapping[str, BoardRow] = {}
+    story: StoryRecord | None = None
+    row: BoardRow | None = None  # the story's
+    epic: BoardRow | None = None
+    at: Position = Position(None, None)
+    wanted: str = ""
+    tree: Tree | None = None
+    until: float | None = None
+    why: str = ""  # of ground: what is wrong with it
+    problem: FileError | None = None
+
+    @property
+    def call(self) -> CallId | None:
+        """The last call of the step in hand."""
+        record = self.at.record
+        return call_id(record, record.last) if record and record.last else None
+
+
+def call_id(step: StepRecord, call: CallRecord) -> CallId:
+    return CallId(step.number, step.step, call.attempt)
+
+
+def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
+    stop = doors.stopping()
+    question = _question(doors, run)
+    try:
+        rows = doors.rows()
+    except FileError as error:
+        return _blind(doors, run, stop, question, error)
+    key = active(lane, run, rows)
+    if key is None:
+        return _after_stories(doors, lane, run, rows, Facts(stop=stop, question=question))
+    story = run.stories.get(key)
+    if story is None or is_over(story, rows[key].meaning if key in rows else ""):
+        return _before_story(doors, lane, rows, key, Facts(stop=stop, question=question, begun=False))
+    return _in_story(doors, lane, run, rows, story, Facts(stop=stop, question=question))
+
+
+def _question(doors: Doors, run: RunRecord) -> Question:
+    if run.question is None:
+        return Question.NONE
+    return Question.OPEN if doors.answer(str(run.question["question"])) is None else Question.ANSWERED
+
+
+def _blind(doors: Doors, run: RunRecord, stop: bool, question: Question, error: FileError) -> Look:
+    """No board. A call that is under way may have spoilt it, and may yet mend it."""
+    record = next((story.current for story in reversed(run.stories.values()) if story.current), None)
+    call = _call(doors, record)
+    board = Board.SPOILT if call in (Call.RUNNING, Call.ENDED) else Board.UNREADABLE
+    return Look(Facts(stop, board, question, call), at=Position(None, record), problem=error)
+
+
+def _call(doors: Doors, record: StepRecord | None) -> Call:
+    """The last call of a step: how it stands, or what it came to."""
+    last = record.last if record else None
+    if record is None or last is None:
+        return Call.NONE
+    if last.ended is not None:
+        return Call.NONE if record.again else Call(last.finding)
+    state = doors.call_state(call_id(record, last))
+    if state == NEW:
+        return Call.NONE  # meant, and never started
+    return Call.RUNNING if state == RUNNING else Call.ENDED
+
+
+def _before_story(doors: Doors, lane: Lane, rows: Mapping[str, BoardRow], key: str, facts: Facts) -> Look:
+    why = doors.ground(lane.branch)
+    epic = epic_row(lane, rows.values())
+    return Look(facts._replace(ground=not why), rows, StoryRecord(key), rows.get(key), epic, why=why)
+
+
+def _in_story(
+    doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], story: StoryRecord, facts: Facts
+) -> Look:
+    row = rows.get(story.key)
+    at = position(lane.workflow, story, row.meaning if row else "")
+    call = _call(doors, at.record)
+    look = Look(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), at)
+    if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
+        return look
+    due = wanted(story, at, call.value)
+    look = look._replace(wanted=due)
+    facts = look.facts._replace(
+        row=_row(story, row, due),
+        epic=_epic_under_way(look.epic),
+        step=_step(at),
+        rounds=story.round - story.counted_from + 1 < lane.max_rounds,
+        fixes=story.fixes < lane.max_fixes,
+        commit=_commit(story, at, call),
+        one_step=lane.scope == "step" and any(step.accepted for step in story.steps),
+    )
+    return _before_call(doors, lane, run, look._replace(facts=facts))
+
+
+def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
+    """What costs a look at git or at the account is looked at only where the table asks for it."""
+    facts, at, story = look.facts, look.at, look.story
+    if at.step is None or story is None or facts.row in (Row.GONE, Row.EDITED):
+        return look
+    why = doors.ground(lane.branch)
+    gate, tree = Gate.PASSED, None
+    if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
+        tree = doors.tree(story.key)
+        gate = _gate(run, tree)
+    rest, until = _rest(doors, look)
+    facts = facts._replace(
+        ground=not why,
+        gate=gate,
+        rest=rest,
+        tries=tries_left(at.record),
+        budget=_has_budget(doors, lane, run),
+        tidy=not at.step.clean or facts.row is Row.DUE or doors.is_tidy(),
+    )
+    return look._replace(facts=facts, tree=tree, until=until, why=why)
+
+
+def _row(story: StoryRecord, row: BoardRow | None, due: str) -> Row:
+    if row is None:
+        return Row.GONE
+    if row.meaning == due or row.status.raw == due:
+        return Row.RIGHT
+    if row.meaning in (story.expected, story.came_from, story.claim):
+        return Row.DUE  # ours to set, or what an agent claimed
+    return Row.EDITED
+
+
+def _step(at: Position) -> Step:
+    if at.step is None:
+        return Step.NONE
+    return Step.REVIEW if at.step.owes is Owes.VERDICT else Step.WORK
+
+
+def _epic_under_way(epic: BoardRow | None) -> Epic:
+    if epic is None:
+        return Epic.UNLISTED
+    return Epic.BACKLOG if epic.meaning == BACKLOG else Epic.UNDER_WAY
+
+
+def _commit(story: StoryRecord, at: Position, call: Call) -> Commit:
+    if story.finished:
+        return Commit.DUE if "done" not in story.commits else Commit.NONE
+    if call is Call.CHANGES:
+        return Commit.DUE if f"round-{story.round}" not in story.commits else Commit.NONE
+    return Commit.NONE
+
+
+def _gate(run: RunRecord, tree: Tree) -> Gate:
+    check = run.checks.get(tree.code or "")
+    if check is None:
+        return Gate.DUE
+    if check.passed:
+        return Gate.PASSED
+    if check.environment:
+        return Gate.ENVIRONMENT
+    return Gate.SAME if check.fixed_since else Gate.CODE
+
+
+def _rest(doors: Doors, look: Look) -> tuple[Rest, float | None]:
+    step, record = look.at.step, look.at.record
+    if step is None or look.facts.call in (Call.GOOD, Call.CHANGES):
+        return Rest.NONE, None
+    until = doors.parked_until(step.role)
+    if until > doors.now():
+        return Rest.LIMIT, until
+    pause = pause_until(record)
+    return (Rest.PAUSE, pause) if pause > doors.now() else (Rest.NONE, None)
+
+
+def _has_budget(doors: Doors, lane: Lane, run: RunRecord) -> bool:
+    times = 1.0 + run.allowance
+    if lane.max_cost is not None and run.dollars >= lane.max_cost * times:
+        return False
+    return lane.max_hours is None or doors.now() - run.began < lane.max_hours * 3600 * times
+
+
+def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts) -> Look:
+    """Nothing to do for any story: what is left of the epic."""
+    epic = epic_row(lane, rows.values())
+    record = run.stories.get(epic.key) if epic else None
+    retro = record.current if record else None
+    stories = stories_of(lane, rows)
+    odd = [row for row in stories if row.meaning != DONE]
+    facts = facts._replace(
+        target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
+        epic=_epic_after(lane, run, rows, epic),
+        call=_call(doors, retro) if retro else Call.NONE,
+        commit=Commit.DUE if run.epic_closed and "epic" not in run.commits else Commit.NONE,
+        retrospective=_retrospective_due(lane, run, rows),
+        ground=True,
+        budget=_has_budget(doors, lane, run),
+    )
+    return Look(facts, rows, record, None, epic, Position(None, retro))
+
+
+def _epic_after(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], epic: BoardRow | None) -> Epic:
+    if epic is None or run.left_out == "leave":
+        return Epic.UNLISTED
+    if epic.meaning not in (BACKLOG, IN_PROGRESS):
+        return Epic.CLOSED
+    own = [row for row in rows.values() if row.kind is Kind.STORY and row.epic == lane.epic]
+    over = (DONE,) if run.left_out != "close" else (DONE, PARKED)
+    if lane.scope != "epic" and any(row.meaning not in over for row in own):
+        return Epic.UNLISTED
+    return Epic.OPEN if own else Epic.UNLISTED
+
+
+def _retrospective_due(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
+    if lane.scope != "epic" or lane.retrospective != "run" or run.retrospective is not None:
+        return False
+    retro = next((row for row in rows.values() if row.kind is Kind.RETROSPECTIVE and row.epic == lane.epic), None)
+    return retro is not None and retro.meaning != DONE

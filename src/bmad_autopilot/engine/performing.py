@@ -1,0 +1,332 @@
+"""One effect for each action of the table: intent first, the effect, then what came of it. Each looks whether it
+is done already, so that a crash at any point loses nothing and repeats nothing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ..core.records import RunRecord, StepRecord, StoryRecord
+from ..core.statuses import DONE, IN_PROGRESS
+from ..core.table import Action, Rule
+from ..workflows.pipelines import RETROSPECTIVE, Step
+from ..workflows.step_context import Answered, Halfway
+from .asking import meaning, question_for
+from .committing import epic_commit, round_commit, story_commit, tidy_commit
+from .doors import CallId, CallOrder, Doors
+from .judging import judge_call
+from .lane import Lane
+from .observing import Look, call_id
+from .position import CHECKS
+
+MAX_SUMMARY = 8000
+
+
+class Loop(Protocol):
+    doors: Doors
+    lane: Lane
+    run: RunRecord
+
+    def note(self, kind: str, /, **data: Any) -> None: ...
+
+
+Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, where it has
+
+
+def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
+    return _PERFORMERS[rule.action](loop, look, rule)
+
+
+# the end
+
+
+def _leave(loop: Loop, look: Look, rule: Rule) -> str:
+    loop.note("left")
+    return "left"
+
+
+def _finish(loop: Loop, look: Look, rule: Rule) -> str:
+    loop.note("finished", status="completed")
+    return "completed"
+
+
+def _fail(loop: Loop, look: Look, rule: Rule) -> str:
+    assert look.problem is not None
+    raise look.problem
+
+
+# waiting
+
+
+def _wait_for_agent(loop: Loop, look: Look, rule: Rule) -> None:
+    loop.doors.wait(None, look.call)
+
+
+def _wait_until(loop: Loop, look: Look, rule: Rule) -> None:
+    if loop.run.resting != look.until:
+        loop.note("resting", why=str(look.facts.rest), until=look.until)
+    loop.doors.wait(look.until, None)
+
+
+def _wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
+    assert loop.run.question is not None
+    if loop.doors.wait_for_answer(str(loop.run.question["question"])):
+        return None
+    loop.note("waiting")
+    return "waiting"
+
+
+# people
+
+
+def _ask(loop: Loop, look: Look, rule: Rule) -> None:
+    question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=len(loop.run.answers))
+    name = loop.doors.ask(question)
+    call = question.call
+    loop.note(
+        "asked",
+        question=name,
+        code=question.code,
+        story=question.story,
+        number=call.number if call else None,
+        text=question.text,
+        context=question.context,
+        options=list(question.options),
+        recommended=question.recommended,
+    )
+
+
+def _take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
+    asked = loop.run.question
+    assert asked is not None
+    name, code = str(asked["question"]), str(asked["code"])
+    answer = loop.doors.answer(name) or ""
+    means = meaning(code, answer)
+    if code == "rows" and answer == "undo":
+        _undo_rows(loop, look)
+    loop.note("answered", question=name, answer=answer, means=means)
+    if means == "abort":
+        loop.note("finished", status="failed")
+        return "failed"
+    if means == "hand-over":
+        loop.note("waiting")
+        return "handed-over"
+    return None
+
+
+def _undo_rows(loop: Loop, look: Look) -> None:
+    last = look.at.record.last if look.at.record else None
+    moved = last.ended.get("rows", ()) if last and last.ended else ()
+    for key, before, after in moved:
+        loop.doors.set_row(key, before, after)
+
+
+# the board
+
+
+def _restore_board(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.call is not None
+    loop.note("restored", kept=loop.doors.restore_board(look.call), why=str(look.problem))
+
+
+def _note_edit(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    assert look.row is not None
+    loop.note("edited", story=look.story.key, before=look.story.expected, status=look.row.meaning)
+
+
+def _set_row(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.row is not None
+    loop.note("row", key=look.row.key, before=look.row.meaning, after=look.wanted)
+    if loop.doors.set_row(look.row.key, look.wanted, look.row.status.raw):
+        loop.note("row-set", key=look.row.key)
+
+
+def _set_epic(loop: Loop, look: Look, after: str) -> None:
+    assert look.epic is not None
+    loop.note("epic", key=look.epic.key, before=look.epic.meaning, after=after)
+    loop.doors.set_row(look.epic.key, after, look.epic.status.raw)
+
+
+def _lift_epic(loop: Loop, look: Look, rule: Rule) -> None:
+    _set_epic(loop, look, IN_PROGRESS)
+
+
+def _close_epic(loop: Loop, look: Look, rule: Rule) -> None:
+    _set_epic(loop, look, DONE)
+
+
+# the story
+
+
+def _begin(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    assert look.row is not None
+    tree = loop.doors.tree(look.story.key)
+    loop.note(
+        "story",
+        story=look.story.key,
+        baseline=tree.head,
+        tree=tree.tree,
+        code=tree.code,
+        status=look.row.meaning,
+    )
+
+
+def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    kept = loop.doors.save(look.story.key, "its row left the board")
+    loop.note("gone", story=look.story.key, kept=kept)
+
+
+def _check(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.tree is not None
+    loop.note("checking", story=look.story.key if look.story else "")
+    check = loop.doors.check(look.tree.code or "")
+    loop.note("check", **vars(check))
+
+
+def _accept(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    assert look.at.record is not None
+    loop.doors.clear_state(look.story.key)
+    loop.note(
+        "accepted",
+        story=look.story.key,
+        number=look.at.record.number,
+        step=look.at.record.step,
+        row=look.wanted,
+        finished=look.at.final,
+    )
+
+
+def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    last = look.at.record.last if look.at.record else None
+    summary = str(last.ended.get("summary", "")) if last and last.ended else ""
+    why = "review"
+    if rule.name == "good-but-broken" and look.tree is not None:
+        why, summary = "checks", loop.run.checks[look.tree.code or ""].excerpt
+    loop.note(
+        "round",
+        story=look.story.key,
+        round=look.story.round + 1,
+        summary=summary[:MAX_SUMMARY],
+        why=why,
+        row=look.wanted if why == "review" else look.story.expected,
+    )
+
+
+# agents
+
+
+def _call(loop: Loop, look: Look, rule: Rule) -> None:
+    story, step = look.story, look.at.step
+    assert story is not None
+    assert step is not None
+    _start(loop, story, step, look.at.record, "")
+
+
+def _fix(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    _start(loop, look.story, loop.lane.workflow.fix, None, CHECKS)
+
+
+def _retrospect(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.epic is not None
+    story = StoryRecord(look.epic.key)
+    _start(loop, story, RETROSPECTIVE, look.at.record, "")
+
+
+def _start(loop: Loop, story: StoryRecord, step: Step, record: StepRecord | None, cause: str) -> None:
+    if record is None:
+        number = loop.run.steps + 1
+        loop.note("step", story=story.key, number=number, step=step.name, round=story.round, cause=cause)
+        record = loop.run.stories[story.key].steps[-1]
+    last = record.last
+    attempt = 1 if last is None else last.attempt if last.ended is None else last.attempt + 1
+    call = CallId(record.number, record.step, attempt)
+    loop.note("call", story=story.key, step=step.name, role=step.role, number=call.number, attempt=attempt)
+    loop.doors.start(_order(loop, call, story, step, record))
+
+
+def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
+    earlier = [one for one in record.calls if one.attempt < call.attempt and one.ended]
+    ended = earlier[-1].ended or {} if earlier else {}
+    failure = str(ended.get("message", "")) if ended.get("finding") in ("failed", "lacking") else ""
+    mends = record.cause == CHECKS
+    is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
+    return CallOrder(
+        call,
+        story.key,
+        step,
+        story.baseline,
+        story.tree,
+        story.code,
+        review=story.summary if is_fix and story.sent_back_by == "review" else "",
+        checks=_broken(loop.run) if mends else story.summary if is_fix and story.sent_back_by == "checks" else "",
+        failure=failure,
+        halfway=_halfway(loop.run, story, record),
+    )
+
+
+def _broken(run: RunRecord) -> str:
+    return next((check.excerpt for check in reversed(run.checks.values()) if not check.passed), "")
+
+
+def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> Halfway | None:
+    answers = [
+        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")))
+        for one in run.answers
+        if one.get("code") == "agent" and one.get("story") == story.key and one.get("number") == record.number
+    ]
+    return Halfway(answers=tuple(answers)) if answers else None
+
+
+def _take_in(loop: Loop, look: Look, rule: Rule) -> None:
+    record = look.at.record
+    assert record is not None
+    assert record.last is not None
+    story = look.story or next(s for s in loop.run.stories.values() if s.current is record)
+    step = look.at.step or (RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix)
+    call = call_id(record, record.last)
+    got = loop.doors.gather(_order(loop, call, story, step, record))
+    entry = judge_call(step, record, got, loop.doors.now(), loop.doors.random())
+    loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
+
+
+# git
+
+
+def _commit(loop: Loop, look: Look, rule: Rule) -> None:
+    make = {"tidy-first": tidy_commit, "changes-commit": round_commit, "epic-to-commit": epic_commit}
+    order = make.get(rule.name, story_commit)(loop.run, look)
+    loop.note("committing", key=order.key)
+    sha = loop.doors.commit(order)
+    loop.note("commit", key=order.key, label=order.label, story=order.story, sha=sha, subject=order.subject)
+
+
+_PERFORMERS: Mapping[Action, Performer] = {
+    Action.LEAVE: _leave,
+    Action.FINISH: _finish,
+    Action.FAIL: _fail,
+    Action.WAIT_FOR_ANSWER: _wait_for_answer,
+    Action.WAIT_FOR_AGENT: _wait_for_agent,
+    Action.WAIT_FOR_LIMIT: _wait_until,
+    Action.WAIT_FOR_PAUSE: _wait_until,
+    Action.ASK: _ask,
+    Action.TAKE_ANSWER: _take_answer,
+    Action.RESTORE_BOARD: _restore_board,
+    Action.TAKE_IN: _take_in,
+    Action.BEGIN: _begin,
+    Action.LET_GO: _let_go,
+    Action.NOTE_EDIT: _note_edit,
+    Action.SET_ROW: _set_row,
+    Action.LIFT_EPIC: _lift_epic,
+    Action.CLOSE_EPIC: _close_epic,
+    Action.CHECK: _check,
+    Action.CALL: _call,
+    Action.FIX: _fix,
+    Action.RETROSPECT: _retrospect,
+    Action.ACCEPT: _accept,
+    Action.NEW_ROUND: _new_round,
+    Action.COMMIT: _commit,
+}

@@ -1,0 +1,65 @@
+"""What a running agent has done so far, for whoever looks on: read from its events, a little at a time."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..agents.attempts import read_spec
+from ..agents.events import read_events
+from ..agents.protocol import Agent
+from ..agents.registry import recorded_agent
+from ..agents.shim import records
+from ..core.errors import FileError
+from ..project.config import Config
+from .doors import CallId
+
+MAX_LAST = 160
+AT_ONCE = 500  # events read for one line of progress
+
+
+class Progress:
+    def __init__(
+        self, folder: str, call: CallId, config: Config, told: Callable[[str, Mapping[str, Any], float], None]
+    ) -> None:
+        self.call = call
+        self._folder = folder
+        self._config = config
+        self._told = told
+        self._offset = 0
+        self._last = ""
+        self._agent: Agent | None = None
+        self._began = time.time()
+
+    def tell(self) -> None:
+        self._read()
+        call = self.call
+        data = {
+            "number": call.number,
+            "step": call.step,
+            "attempt": call.attempt,
+            "seconds": time.time() - self._began,
+            "last": self._last,
+        }
+        self._told("progress", data, time.time())
+
+    def _read(self) -> None:
+        agent = self._known_agent()
+        if agent is None:
+            return
+        for count, (event, offset) in enumerate(read_events(f"{self._folder}/{records.EVENTS}", self._offset)):
+            lines = [line for line in agent.lines(event) if line.strip()]
+            self._last = lines[-1].strip()[:MAX_LAST] if lines else self._last
+            self._offset = offset
+            if count >= AT_ONCE:
+                break
+
+    def _known_agent(self) -> Agent | None:
+        if self._agent is None:
+            try:
+                spec = read_spec(self._folder)
+            except FileError:
+                return None
+            self._agent = recorded_agent(spec.agent, self._config.agents)
+            started = records.read_started(self._folder)
+            self._began = started[1] if started else spec.created_at
+        return self._agent

@@ -1,0 +1,259 @@
+"""Running a story or an epic from the command line's side: one supervisor, a run's folder, and the loop until it
+ends, waits for a person, or is left."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..agents.shim.redaction import Redactor, secrets_of
+from ..board.sprint import Row, find_row, read_board
+from ..core.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_HUMAN,
+    EXIT_INTERRUPTED,
+    AutopilotError,
+    FileError,
+    Place,
+    UsageError,
+)
+from ..core.records import RunRecord, fold
+from ..core.statuses import PARKED, UNKNOWN, Kind
+from ..github.git import Git
+from ..github.ground import Ground, look_at_ground, refusal
+from ..github.history import base_branch
+from ..github.trees import read_file
+from ..project.bmad import Era
+from ..project.commands import detect_commands
+from ..project.config import Commands
+from ..project.excludes import ensure_excludes
+from ..project.open import Project
+from ..project.settings_file import config_from_bytes
+from ..project.traces import CONFIG_NAME
+from ..runs.finding import Run, unfinished
+from ..runs.journal import Journal, first_entry
+from ..runs.layout import make_run, runs_folder
+from ..runs.supervisor import hold
+from ..workflows.own import workflow_for
+from .lane import Lane, lane_from_json
+from .loop import LaneLoop
+from .state_keeping import StateKeeper
+from .waiting import Waiting
+from .world import World
+from .world.ground import Human, Told
+
+SESSION = "main"
+EXIT_CODES = {
+    "completed": EXIT_DONE,
+    "failed": EXIT_FAILED,
+    "waiting": EXIT_HUMAN,
+    "handed-over": EXIT_HUMAN,
+    "left": EXIT_INTERRUPTED,
+}
+
+
+class RunEnd(NamedTuple):
+    status: str  # completed, failed, waiting (for a person), handed-over, left
+    record: RunRecord
+    folder: str
+    lane: Lane
+    resumed: bool = False
+
+    @property
+    def run_id(self) -> str:
+        return os.path.basename(self.folder)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+
+class Caps(NamedTuple):
+    """What the command line says about money and time; None: as in the settings."""
+
+    cost: float | None = None
+    hours: float | None = None
+
+
+NO_CAPS = Caps()
+
+
+def start_run(
+    project: Project,
+    scope: str,
+    key: str,
+    *,
+    told: Told,
+    human: Human | None = None,
+    caps: Caps = NO_CAPS,
+    retrospective: str | None = None,
+    allow_dirty: bool = False,
+) -> RunEnd:
+    """Run `key` (scope epic, story, or step: only its next step) to its end. A run of the same that was cut short
+    or paused is gone on with."""
+    project = with_policy(project)
+    row = _target(project, scope, key)
+    with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
+        before = _unfinished(project, scope, row.key)
+        if before is not None:
+            supervision.takes_up(before.id)
+            return _go_on(project, before.folder, told, human, caps)
+        lane = _lane(project, scope, row, caps, retrospective, allow_dirty)
+        ensure_excludes(project.root)
+        folder = make_run(runs_folder(project.root.path), SESSION, f"{scope}-{row.key}", time.time())
+        supervision.takes_up(os.path.basename(folder))
+        return _drive(project, lane, folder, told, human, resumed=False)
+
+
+def resume_run(project: Project, run: str | None = None, *, told: Told, human: Human | None = None) -> RunEnd:
+    """The newest run that is not over, or the one named."""
+    project = with_policy(project)
+    found = [one for one in unfinished(runs_folder(project.root.path)) if _is_ours(one)]
+    wanted = [one for one in found if run is None or one.id == run or one.id.startswith(run)]
+    if not wanted:
+        what = f"no unfinished run is called {run}" if run else "there is no unfinished run"
+        raise UsageError(what, hint="bmad status")
+    with hold(project.state_folder, "resume", wanted[0].id):
+        return _go_on(project, wanted[0].folder, told, human, NO_CAPS)
+
+
+def _is_ours(run: Run) -> bool:
+    entry = first_entry(run.folder)
+    return entry is not None and entry.kind == "run" and "workflow" in entry.data
+
+
+def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps) -> RunEnd:
+    entry = first_entry(folder)
+    assert entry is not None, folder
+    lane = lane_from_json(entry.data)
+    cost = lane.max_cost if caps.cost is None else caps.cost
+    lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
+    return _drive(project, lane, folder, told, human, resumed=True)
+
+
+def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human | None, *, resumed: bool) -> RunEnd:
+    journal = Journal(folder, Redactor(secrets_of(os.environ)).value)
+    waiting = Waiting()
+    keeper = StateKeeper(project, lane, folder)
+
+    def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
+        keeper.told(kind, data, at)
+        told(kind, data, at)
+
+    world = World(project, lane, folder, journal, waiting, tell, human)
+    try:
+        with waiting.signals(lambda stops: _stop(world, stops, told)):
+            if not resumed:
+                world.note("run", {"run_id": os.path.basename(folder), "target": lane.key, **lane.to_json()})
+            keeper.begin(fold(world.entries()))
+            if resumed:
+                world.note("resumed", {})
+            loop = LaneLoop(world, lane)
+            status = loop.to_end()
+        return RunEnd(status, loop.run, folder, lane, resumed)
+    finally:
+        waiting.close()
+        journal.close()
+
+
+def _stop(world: World, stops: int, told: Told) -> None:
+    """The first time agents go on; the second time they are ended too."""
+    told("stopping", {"times": stops}, time.time())
+    call = world.progress.call if world.progress else None
+    if stops > 1 and call is not None:
+        world.cancel(call)
+
+
+def _unfinished(project: Project, scope: str, key: str) -> Run | None:
+    for run in unfinished(runs_folder(project.root.path)):
+        entry = first_entry(run.folder)
+        if entry and entry.kind == "run" and (entry.data.get("scope"), entry.data.get("key")) == (scope, key):
+            return run
+    return None
+
+
+def _target(project: Project, scope: str, key: str) -> Row:
+    """The row that was meant; an error that helps where it cannot be worked on."""
+    kind = Kind.EPIC if scope == "epic" else Kind.STORY
+    row = find_row(read_board(project.require_board()), key, kind)
+    if row.meaning in (PARKED, UNKNOWN):
+        why = f": {row.reason}" if row.reason else ""
+        raise AutopilotError(
+            f"{row.key} is {row.status.raw}{why}",
+            expected="a status that can be worked on",
+            hint=f"bmad board set {row.key} ready-for-dev" if kind is Kind.STORY else "bmad status",
+        )
+    return row
+
+
+def _lane(
+    project: Project, scope: str, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
+) -> Lane:
+    config = project.config
+    ground = _checked_ground(project, allow_dirty)
+    return Lane(
+        scope,
+        row.key,
+        row.number if row.kind is Kind.EPIC else row.epic,
+        workflow_for(config, only_build=project.bmad.era is Era.BUILD),
+        branch=ground.branch or "",
+        max_rounds=config.max_review_rounds,
+        max_fixes=config.max_check_fixes,
+        max_cost=config.max_cost if caps.cost is None else caps.cost,
+        max_hours=config.max_hours if caps.hours is None else caps.hours,
+        retrospective=retrospective or config.retrospective,
+        checks=checks_of(project),
+        unprotected=config.unprotected,
+        dirty=(*ground.dirty, *ground.untracked),
+    )
+
+
+def _checked_ground(project: Project, allow_dirty: bool) -> Ground:
+    ground = look_at_ground(Git(project.root.checkout))
+    problem = refusal(ground)
+    if problem is not None:
+        raise problem
+    if ground.dirty and not allow_dirty:
+        raise DirtyTree(ground.dirty)
+    return ground
+
+
+class DirtyTree(AutopilotError):
+    """Tracked files are changed. What is in them is never committed by us, and an agent may write over it."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+        super().__init__(
+            "tracked files have changes that are not committed",
+            found=shown,
+            hint="commit or stash them, or leave them out of everything with --allow-dirty",
+        )
+        self.paths = paths
+
+
+def checks_of(project: Project) -> tuple[str, ...]:
+    config = project.config
+    commands: Commands = detect_commands(project.root.checkout) if config.path is None else config.commands
+    return (*commands.check, *commands.test, *commands.build)
+
+
+def with_policy(project: Project) -> Project:
+    """The settings of the base branch, where they are committed there: an agent's branch cannot change them."""
+    git = Git(project.root.checkout)
+    if git.work_tree is None:
+        return project
+    base = base_branch(git, project.config.base_branch)
+    part = os.path.relpath(project.root.path, git.top)
+
+    def read(name: str) -> bytes:
+        raw = read_file(git, base or "HEAD", os.path.normpath(f"{part}/{name}"))
+        if raw is None:
+            raise FileError("is not there", place=Place(f"{base}:{name}"))
+        return raw
+
+    try:
+        raw = read(CONFIG_NAME) if base is not None else None
+    except FileError:
+        return project
+    return project._replace(config=config_from_bytes(raw, f"{base}:{CONFIG_NAME}", read)) if raw else project

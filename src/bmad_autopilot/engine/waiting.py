@@ -1,0 +1,100 @@
+"""Waiting for an agent's end, a changed file, a signal or the clock: no polling, and a slow look as a net."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from ..agents.watching import Watch, watch
+from .closing import RESCAN, end_deaf_shim
+from .wakeups import FileWatch
+
+PROGRESS_SECONDS = 1.0
+
+
+class Waiting:
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        for fd in (self._read, self._write):
+            os.set_blocking(fd, False)
+        self.stops = 0  # how often somebody has asked us to stop
+        self._files: FileWatch | None = None
+        self._watched: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        if self._files is not None:
+            self._files.close()
+        os.close(self._read)
+        os.close(self._write)
+
+    def poke(self) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._write, b"x")
+
+    @contextmanager
+    def signals(self, told: Callable[[int], None]) -> Iterator[None]:
+        """Ctrl-C and a polite end are counted, not obeyed at once. Only the main thread can be told."""
+
+        def heard(number: int, frame: FrameType | None) -> None:
+            self.stops += 1
+            self.poke()
+            told(self.stops)
+
+        try:
+            before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not the main thread: whoever runs us there sees to signals
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def until(self, when: float) -> None:
+        """At most a rescan's length at a time: a clock may be set, a laptop may sleep."""
+        self._poll((), min(max(0.0, when - time.time()), RESCAN))
+
+    def for_call(self, folder: str, files: tuple[str, ...], progress: Callable[[], None] | None) -> None:
+        """Until the call's supervisor has ended, one of these files has changed, or it is time to look again."""
+        shim = watch(folder)
+        self._watch(files)
+        deadline = time.monotonic() + RESCAN
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                step = min(left, PROGRESS_SECONDS) if progress is not None else left
+                waited_for = (shim, self._files) if shim is not None else (self._files,)
+                if left <= 0 or self._poll(waited_for, max(0.0, step)):
+                    break
+                if progress is not None:
+                    progress()
+            if shim is not None:
+                end_deaf_shim(folder, shim)
+        finally:
+            if shim is not None:
+                shim.close()
+
+    def _watch(self, files: tuple[str, ...]) -> None:
+        if files == self._watched and self._files is not None:
+            return
+        if self._files is not None:
+            self._files.close()
+        self._files, self._watched = FileWatch(files), files
+
+    def _poll(self, others: "tuple[Watch | FileWatch | None, ...]", seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        for other in others:
+            if other is not None:
+                poll.register(other, select.POLLIN)
+        ready = poll.poll(int(seconds * 1000) + 1)
+        with suppress(BlockingIOError):
+            while os.read(self._read, 64):
+                pass
+        if self._files is not None:
+            self._files.clear()
+        return bool(ready)

@@ -1,0 +1,112 @@
+"""The agents' door: a call started once, watched, and what it left gathered."""
+
+import os
+import time
+import uuid
+
+from ...agents.attempts import State, read_spec, state_of
+from ...agents.limits import limits_file, limits_folder, read_parked
+from ...agents.watching import cancel
+from ...core.errors import FileError
+from ...core.owes import Owes
+from ...github.staging import stage
+from ...github.trees import changes
+from ...runs.agent_state import clear, read_agent_state
+from ...runs.layout import attempts_of
+from ...workflows.step_context import Halfway
+from ..briefing import brief
+from ..calling import AccountParked, Job, begin, skill_for
+from ..doors import CallId, CallOrder, Gathered
+from ..gathering import Place, gather
+from ..snapshots import STATE, STORY, keep_before
+from .repository import RepositoryDoors
+
+STOPPED = "stopped with the run"
+
+
+class AgentDoors(RepositoryDoors):
+    def call_state(self, call: CallId) -> str:
+        return state_of(self.folder(call)).value
+
+    def start(self, order: CallOrder) -> None:
+        folder = self.folder(order.id)
+        if state_of(folder) is not State.NEW:
+            return
+        books = self.books(order.story)
+        project, step = self.project, order.step
+        name = f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
+        skill = skill_for(project, step)
+        job = Job(uuid.uuid4().hex, project, step, order.story, name, branch=self.lane.branch, skill=skill)
+        prompt = brief(
+            job,
+            books,
+            baseline=order.baseline,
+            epic=self.lane.epic or "",
+            review=order.review,
+            checks=order.checks,
+            failure=order.failure,
+            halfway=self._halfway(order),
+        )
+
+        def ready() -> None:
+            keep_before(folder, books)
+            if step.owes is Owes.VERDICT:
+                self._stage(order)
+
+        try:
+            begin(folder, job._replace(prompt=prompt), ready)
+        except AccountParked:
+            return  # the next look sees until when
+
+    def _stage(self, order: CallOrder) -> None:
+        """A reviewer whose sandbox shows only what git knows must see new files."""
+        tree = self.tree(order.story)
+        if order.tree and tree.tree and order.tree != tree.tree:
+            found = {change.path for change in changes(self.git, order.tree, tree.tree)}
+            stage(self.git, sorted(found - self.dirty))
+
+    def _halfway(self, order: CallOrder) -> Halfway | None:
+        """Where the call before stopped to ask, as it said itself."""
+        if order.halfway is None or order.id.attempt < 2:
+            return order.halfway
+        before = order.id._replace(attempt=order.id.attempt - 1)
+        try:
+            state = read_agent_state(f"{self.folder(before)}/{STATE}")
+        except FileError:
+            state = None
+        if state is None:
+            return order.halfway
+        return order.halfway._replace(
+            blocked_at=state.blocked_at,
+            last_completed=state.last_completed_step,
+            artifacts=state.artifacts_produced,
+        )
+
+    def gather(self, order: CallOrder) -> Gathered:
+        place = Place(self.project, self.git, self.lane, self.folder(order.id), self._first(order), self.dirty)
+        return gather(place, order, self.tree(order.story))
+
+    def _first(self, order: CallOrder) -> str:
+        """The first call of this story that did not write its story file: what it found there was asked for."""
+        numbers = range(1, order.id.number + 1)
+        folders = (folder for number in numbers for folder in attempts_of(self.run, number))
+        return next((folder for folder in folders if _found_story(folder, order.story)), self.folder(order.id))
+
+    def parked_until(self, role: str) -> float:
+        agent = self.project.config.agent_of(role)
+        path = limits_file(limits_folder(os.environ), agent, os.environ)
+        parked = read_parked(path, time.time()).parked
+        return parked.until if parked is not None else 0.0
+
+    def clear_state(self, story: str) -> None:
+        clear(self.books(story).state)
+
+    def cancel(self, call: CallId) -> None:
+        cancel(self.folder(call), STOPPED)
+
+
+def _found_story(folder: str, story: str) -> bool:
+    try:
+        return os.path.exists(f"{folder}/{STORY}") and read_spec(folder).story == story
+    except FileError:
+        return False

@@ -1,0 +1,73 @@
+"""What all doors of one lane stand on."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ...agents.attempts import read_result, read_spec
+from ...board.sprint import Board, read_board
+from ...core.errors import FileError
+from ...github.git import Git
+from ...project.open import Project
+from ...runs.journal import Journal
+from ...runs.layout import attempt_folder
+from ..books import Books, books_of
+from ..doors import CallId
+from ..lane import Lane
+from ..waiting import Waiting
+
+Told = Callable[[str, Mapping[str, Any], float], None]  # kind, data, when: every journal entry, and progress
+
+
+class Human(Protocol):
+    """Somebody at a terminal."""
+
+    def ask(self, question: Mapping[str, Any]) -> str | None:
+        """None: not now."""
+
+
+class Ground:
+    def __init__(
+        self,
+        project: Project,
+        lane: Lane,
+        run: str,
+        journal: Journal,
+        waiting: Waiting,
+        told: Told,
+        human: Human | None = None,
+    ) -> None:
+        self.project = project
+        self.lane = lane
+        self.run = run
+        self.journal = journal
+        self.waiting = waiting
+        self.told = told
+        self.human = human
+        self.git = Git(project.root.checkout)
+        self.dirty = frozenset(lane.dirty)  # paths that somebody had changed before we began
+
+    def now(self) -> float:
+        return time.time()
+
+    def folder(self, call: CallId) -> str:
+        return attempt_folder(self.run, call.number, call.step, call.attempt)
+
+    def board(self) -> Board:
+        return read_board(self.project.require_board())
+
+    def books(self, key: str) -> Books:
+        try:
+            board = self.board()
+        except FileError:
+            return books_of(self.project, None, None, key)
+        return books_of(self.project, board, board.rows.get(key), key)
+
+    def touched(self, call: CallId) -> tuple[str | None, str | None]:
+        """The work tree's hash before a call and at its end, where both are known."""
+        folder = self.folder(call)
+        try:
+            spec, result = read_spec(folder), read_result(folder)
+        except FileError:
+            return None, None
+        return spec.tree, result.tree if result else None

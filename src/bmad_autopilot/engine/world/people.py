@@ -1,0 +1,69 @@
+"""People: questions as files, answers from a terminal or from `bmad answer`; and waiting for whatever comes."""
+
+import time
+
+from ...core.errors import ConflictError
+from ...runs.question import By, Kind, Source, read_question
+from ...runs.question import Question as Kept
+from ...runs.questions import answer, ask, deliver, questions_of
+from ..doors import CallId, Question
+from ..progress import Progress
+from .ground import Ground
+
+
+class PeopleDoors(Ground):
+    progress: Progress | None = None
+
+    def ask(self, question: Question) -> str:
+        own = question.code == "agent"
+        kept = Kept(
+            question.story,
+            question.call.step if question.call else "",
+            question.call.attempt if question.call else 0,
+            question.text,
+            question.context,
+            question.options,
+            question.recommended or None,
+            question.reason,
+            Kind.QUESTION if own else Kind.INTERVENTION,
+            Source.AGENT if own else Source.US,
+            self.books(question.story).state if question.agents_own else "",
+            question.agents_own,
+            turn=question.turn,
+        )
+        return ask(self.run, kept, time.time()).id
+
+    def answer(self, question: str) -> str | None:
+        return next((kept.answer for _, kept in questions_of(self.run)[0] if kept.id == question), None)
+
+    def stopping(self) -> bool:
+        return self.waiting.stops > 0
+
+    def wait_for_answer(self, question: str) -> bool:
+        if self.human is None:
+            return False
+        found = [(path, kept) for path, kept in questions_of(self.run)[0] if kept.id == question]
+        for path, kept in found:
+            said = self.human.ask({**kept._asdict(), "folder": self.project.root.checkout})
+            if said is None:
+                return self.stopping()
+            deliver(_answered(path, said))
+        return bool(found)
+
+    def wait(self, until: float | None, call: CallId | None) -> None:
+        if call is None:
+            self.waiting.until(until or 0.0)
+            return
+        folder = self.folder(call)
+        if self.progress is None or self.progress.call != call:
+            self.progress = Progress(folder, call, self.project.config, self.told)
+        self.waiting.for_call(folder, (self.project.require_board(),), self.progress.tell)
+
+
+def _answered(path: str, said: str) -> Kept:
+    try:
+        return answer(path, said, By.HUMAN)
+    except ConflictError:  # somebody else was quicker
+        kept = read_question(path, "")
+        assert kept is not None
+        return kept

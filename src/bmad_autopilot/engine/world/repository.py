@@ -1,0 +1,98 @@
+"""Git's door, and the project's checks on what stands in the work tree."""
+
+import os
+import time
+from functools import cached_property
+
+from ...agents.environment import agent_environment
+from ...agents.shim import work
+from ...core.errors import AutopilotError
+from ...core.records import Check
+from ...files import write_atomic
+from ...gates.checks import run_checks
+from ...github.commits import commit
+from ...github.ground import look_at_ground, refusal
+from ...github.history import find_commit
+from ...github.identities import OURS
+from ...github.saving import save_all
+from ...github.trees import changes, without
+from ..doors import CommitOrder, Tree
+from .ground import Ground
+
+STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
+SAVED = "refs/autopilot/saved/"
+
+
+class RepositoryDoors(Ground):
+    def ground(self, branch: str) -> str:
+        problem = refusal(look_at_ground(self.git), branch=branch or None)
+        return str(problem) if problem is not None else ""
+
+    def tree(self, story: str) -> Tree:
+        looked = work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
+        if looked.tree is None or looked.problem:
+            raise AutopilotError(looked.problem or "git could not read the work tree", hint="git status")
+        return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
+
+    def _code(self, tree: str, story: str) -> str:
+        return without(self.git, tree, [self._from_top(path) for path in self.books(story).kept_apart])
+
+    def _from_top(self, path: str) -> str:
+        return os.path.relpath(os.path.realpath(path), self.git.top)
+
+    @cached_property
+    def _plain(self) -> dict[str, str]:
+        """For the project's own commands: what agents get, and none of our tokens."""
+        private = os.path.join(self.run, "private")
+        for name in ("gh", "tmp"):
+            os.makedirs(os.path.join(private, name), 0o700, exist_ok=True)
+        return agent_environment(
+            os.environ, variables=(), passed=self.project.config.passed, private=private, identity=None
+        )
+
+    def is_tidy(self) -> bool:
+        """Nothing lies about but what did before we began."""
+        ground = look_at_ground(self.git)
+        return {*ground.dirty, *ground.untracked} <= self.dirty
+
+    def commit(self, order: CommitOrder) -> str:
+        known = find_commit(self.git, order.key, order.since)
+        if known is not None:
+            return known
+        identity = look_at_ground(self.git).identity or OURS
+        message = f"{order.subject}\n\n{order.body}".strip()
+        trailers = {STEP_TRAILER: order.key, RUN_TRAILER: os.path.basename(self.run)}
+        return commit(self.git, self._paths(order), message, trailers, identity=identity)
+
+    def _paths(self, order: CommitOrder) -> list[str]:
+        """What the story's calls changed, and its books. A person's other edits are theirs to commit."""
+        paths = set() if order.story else {self._from_top(self.project.require_board())}
+        if order.story:
+            paths |= {self._from_top(path) for path in self.books(order.story).kept_apart}
+            paths |= self._touched_by(order)
+        return sorted(paths - self.dirty)
+
+    def _touched_by(self, order: CommitOrder) -> set[str]:
+        paths: set[str] = set()
+        for call in order.calls:
+            before, after = self.touched(call)
+            if after is None or before is None:  # cut off before anybody could look: all that is there
+                before, after = order.tree, work.look(self.git.top, self._plain, f"{self.run}/index").tree
+            if before and after and before != after:
+                found = changes(self.git, before, after)
+                paths |= {path for change in found for path in (change.path, change.old_path)}
+        return paths
+
+    def save(self, story: str, why: str) -> str:
+        ref = f"{SAVED}{os.path.basename(self.run)}/{int(time.time())}"
+        save_all(self.git, ref, f"Work on {story}: {why}")
+        return ref
+
+    def check(self, code: str) -> Check:
+        folder = os.path.join(self.run, "checks", code[:16] or "none")
+        seconds = self.project.config.check_timeout * 60.0
+        root = self.project.root.checkout
+        report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds)
+        write_atomic(os.path.join(folder, "report.json"), report.to_json().encode())
+        ran = [[check.command, check.exit, check.seconds] for check in report.checks]
+        return Check(code, report.passed, report.is_environment, report.signature, report.told, ran=ran)

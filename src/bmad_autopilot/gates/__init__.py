@@ -1,0 +1,1 @@
+"""Evidence: what a step left behind, judged by us and not by whoever did it."""

@@ -1,0 +1,161 @@
+"""The project's own checks, run by us: all of them, each bounded in time and output, nothing left running."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from selectors import EVENT_READ, DefaultSelector
+from typing import BinaryIO, NamedTuple
+
+from ..core.errors import FileError, Place
+from . import keeper
+from .excerpts import excerpt, plain, stable
+from .failures import Failure, kind_of
+from .reports import Check, CheckReport
+
+MAX_OUTPUT = 10 * 1024 * 1024  # kept of one check: half from its start, half from its end
+READ = 256 * 1024
+END_SECONDS = keeper.GRACE + keeper.KILL_SECONDS + 5.0
+
+
+class _Heard(NamedTuple):
+    exit: int | None
+    output: bytes
+
+
+def run_checks(
+    commands: Sequence[str], cwd: str, environment: Mapping[str, str], folder: str, *, seconds: float
+) -> CheckReport:
+    """Run each command in `cwd`, its output kept in `folder` as 01.log, 02.log …
+
+    A failure does not stop the rest: whoever mends one wants to see them all. Interrupted, the one that runs is
+    ended with everything it started."""
+    checks: list[Check] = []
+    failures: list[Failure] = []
+    marks: list[str] = []
+    os.makedirs(folder, exist_ok=True)
+    for number, command in enumerate(commands, 1):
+        log = os.path.join(folder, f"{number:02}.log")
+        began = time.monotonic()
+        heard = _run(command, cwd, environment, log, seconds)
+        checks.append(Check(command, heard.exit, round(time.monotonic() - began, 3), log))
+        if heard.exit != 0:
+            text = plain(heard.output)
+            failures.append(_failure(command, heard.exit, text, seconds))
+            marks.append(f"{command}\0{heard.exit}\0{stable(text)}")
+    mark = sha256("\0\0".join(marks).encode("utf-8", "replace")).hexdigest()[:16] if marks else ""
+    return CheckReport(tuple(checks), tuple(failures), mark)
+
+
+def _failure(command: str, exit: int | None, text: str, seconds: float) -> Failure:
+    shown = excerpt(text)
+    if exit is None:
+        shown = f"{shown}\n[did not end in {seconds:g} s, and was stopped]".lstrip()
+    return Failure(command, exit, kind_of(exit, text), shown)
+
+
+def _run(command: str, cwd: str, environment: Mapping[str, str], log: str, seconds: float) -> _Heard:
+    try:
+        file = open(log, "wb")  # noqa: SIM115
+    except OSError as error:
+        raise FileError(f"cannot be written: {error.strerror}", place=Place(log)) from None
+    with file:
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, command],
+                cwd=cwd,
+                env=dict(environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C in the terminal is ours to pass on
+            )
+        except (OSError, ValueError) as error:  # no such folder; a NUL in the command
+            said = f"cannot be started: {error}".encode("utf-8", "replace")
+            file.write(said)
+            return _Heard(127, said)
+        with child:
+            try:
+                return _listen(child, file, log, time.monotonic() + seconds)
+            finally:
+                _end(child)
+
+
+def _listen(child: "subprocess.Popen[bytes]", file: BinaryIO, log: str, deadline: float) -> _Heard:
+    assert child.stdout is not None
+    kept = _Kept(file, log)
+    with DefaultSelector() as selector:
+        selector.register(child.stdout, EVENT_READ)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                if time.monotonic() < deadline:
+                    continue
+                _end(child)
+                return _Heard(None, kept.finish())
+            data = os.read(child.stdout.fileno(), READ)
+            if not data:
+                return _Heard(_code(child, deadline), kept.finish())
+            kept.add(data)
+
+
+def _code(child: "subprocess.Popen[bytes]", deadline: float) -> int | None:
+    """Its output is closed, which a check may do long before it ends."""
+    try:
+        return child.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Tell the keeper to end the check, by closing its input, and wait until it has."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.close()
+    if child.poll() is not None:
+        return
+    try:
+        child.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:  # stuck in the kernel; it takes its children's output with it
+        child.kill()
+
+
+class _Kept:
+    """Output on its way to a file: the head as it comes, of the rest the last part."""
+
+    def __init__(self, file: BinaryIO, log: str) -> None:
+        self._file = file
+        self._log = log
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        room = MAX_OUTPUT // 2 - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            self._write(data[:room])
+            data = data[room:]
+        self._tail += data
+        if len(self._tail) > MAX_OUTPUT:
+            over = len(self._tail) - MAX_OUTPUT // 2
+            del self._tail[:over]
+            self._dropped += over
+
+    def finish(self) -> bytes:
+        over = max(0, len(self._tail) - MAX_OUTPUT // 2)
+        del self._tail[:over]
+        self._dropped += over
+        if self._dropped:
+            self._tail[:0] = f"\n[… {self._dropped} bytes left out …]\n".encode()
+        self._write(bytes(self._tail))
+        return bytes(self._head + self._tail)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise FileError(f"cannot be written: {error.strerror}", place=Place(self._log)) from None

@@ -1,0 +1,1 @@
+"""git and GitHub: one door to each."""

@@ -1,0 +1,177 @@
+"""The one place that runs git for the orchestrator.
+
+The repository is the agents' too: what they may have set in its config (hooks, a file system monitor, replaced
+objects) does not run with us. The user's own config stays, because identity, line ends and filters are in it.
+"""
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from ..core.errors import AutopilotError, ConflictError, Place
+from ..project.gitdir import WorkTree, find_work_tree
+from ..project.programs import find_program
+from .paths import decode, encode
+from .talking import Heard, talk
+
+SECONDS = 60.0
+LOCK_SECONDS = 5.0  # a person's commit takes less, unless an editor is open, and then no index is locked
+MAX_OUTPUT = 64 * 1024 * 1024
+
+# Of the caller's GIT_* only what says who the user is and where their config lies: inside a hook there are also
+# GIT_DIR and GIT_INDEX_FILE, which would send us to another repository.
+_KEPT = re.compile(
+    r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH|AUTHOR_NAME|AUTHOR_EMAIL)\Z"
+)
+_SET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",  # a file may be called `:(glob)*`
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null/none",  # /dev/null itself would be read, with a warning
+}
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "log.showSignature=false",  # it would run gpg.program
+    "trailer.separators=:",
+    "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
+    "advice.addEmbeddedRepo=false",
+)
+_LOCK = re.compile(r"'([^'\n]+\.lock)'")  # in every language git speaks
+_LOST_LOCK_ROUNDS = 3  # a lock that was in the way and is gone; more often it is no lock but a refusal
+
+
+class GitError(AutopilotError):
+    """git did not do what it was asked."""
+
+
+class Answer(NamedTuple):
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return decode(self.out).strip("\n")
+
+    @property
+    def fields(self) -> list[str]:
+        """What git ended with NUL, one by one."""
+        return decode(self.out).split("\0")[:-1]
+
+
+class Git:
+    """git in one work tree. Paths are from its top, with slashes, whatever folder in it was named."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.realpath(folder)
+        self._environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or _KEPT.match(name) is not None
+        } | _SET
+
+    @cached_property
+    def work_tree(self) -> WorkTree | None:
+        return find_work_tree(self.folder)
+
+    @property
+    def top(self) -> str:
+        return self._here.top
+
+    @property
+    def git_dir(self) -> str:
+        return self._here.git_dir
+
+    @property
+    def _here(self) -> WorkTree:
+        if self.work_tree is None:
+            raise GitError("is under no git repository", place=Place(self.folder), hint="git init")
+        return self.work_tree
+
+    @cached_property
+    def _program(self) -> list[bytes]:
+        path = find_program("git")
+        if path is None:
+            raise GitError("git is not installed", expected="git 2.30 or newer on PATH")
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        where = self.work_tree.top if self.work_tree is not None else self.folder
+        return [os.fsencode(part) for part in (path, "--no-pager", *settings, "-C", where)]
+
+    def ask(
+        self,
+        *arguments: str,
+        feed: bytes = b"",
+        index: str | None = None,
+        codes: tuple[int, ...] = (0,),
+        settings: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
+        limit: int = MAX_OUTPUT,
+    ) -> Answer:
+        """One git process, to its end. `index`: a file of ours instead of the index; `codes`: the exit codes that
+        are an answer, all others are a GitError."""
+        argv = [*self._program]
+        argv += [encode(part) for setting in settings for part in ("-c", setting)]
+        argv += [encode(argument) for argument in arguments]
+        own = self._environment | ({"GIT_INDEX_FILE": index} if index else {}) | dict(environment or {})
+        if any(b"\0" in part for part in argv):
+            raise GitError(f"git {arguments[0]}: a NUL in an argument")
+        deadline = time.monotonic() + LOCK_SECONDS
+        lost = 0
+        while True:
+            heard = _talk(argv, own, feed, seconds, limit)
+            if heard.code in codes:
+                return Answer(heard.code, heard.out, heard.err)
+            lock = _LOCK.search(heard.err)
+            if heard.code is None or lock is None:
+                raise self._error(arguments[0], heard)
+            held = os.path.lexists(lock[1])
+            lost += not held
+            if lost > _LOST_LOCK_ROUNDS:
+                raise self._error(arguments[0], heard)
+            if held and time.monotonic() >= deadline:
+                raise _locked(lock[1])
+            time.sleep(0.02)
+
+    def _error(self, command: str, heard: Heard) -> GitError:
+        said = heard.problem or last_line(heard.err) or f"exit code {heard.code}"
+        hint = None
+        if "safe.directory" in heard.err:
+            hint = f"git config --global --add safe.directory {self.folder}"
+        return GitError(f"git {command}: {said}", place=Place(self.folder), hint=hint)
+
+
+def last_line(err: str) -> str:
+    """What git itself names as the reason; advice may stand below it."""
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    return (reasons or lines or [""])[-1][:500]
+
+
+def check_revision(*revisions: str) -> None:
+    """A revision is ours or git's own word; one that reads as an option is neither."""
+    for revision in revisions:
+        if not revision or revision.startswith("-") or "\n" in revision:
+            found = revision[:80] or "nothing"
+            raise GitError("is no revision", found=found, expected="a commit, a tree or a ref")
+
+
+def _talk(argv: list[bytes], environment: dict[str, str], feed: bytes, seconds: float, limit: int) -> Heard:
+    try:
+        return talk(argv, environment, feed, seconds=seconds, limit=limit)
+    except (OSError, ValueError) as error:
+        raise GitError(f"git cannot be started: {error}") from None
+
+
+def _locked(lock: str) -> ConflictError:
+    return ConflictError(
+        f"another git process has held this lock for {LOCK_SECONDS:g} s",
+        place=Place(lock),
+        hint=f"let it finish; if no git is running any more: rm {lock}",
+    )

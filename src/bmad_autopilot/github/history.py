@@ -1,0 +1,70 @@
+"""What was committed, by whom, and under which key."""
+
+from typing import NamedTuple
+
+from .git import Git, check_revision
+from .identities import Identity
+from .messages import STEP, trailer_value
+
+MAX_COMMITS = 10_000
+_ENTRY = "%H%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%(trailers:only=true,unfold=true)"
+_PARTS = 7
+
+
+class Commit(NamedTuple):
+    sha: str
+    author: Identity
+    committer: Identity
+    subject: str
+    trailers: tuple[tuple[str, str], ...]  # a key may stand more than once
+
+
+def is_ancestor(git: Git, older: str, newer: str) -> bool:
+    """Is `older` in the history of `newer`? A commit is in its own."""
+    check_revision(older, newer)
+    return git.ask("merge-base", "--is-ancestor", older, newer, codes=(0, 1)).code == 0
+
+
+def commits_between(git: Git, older: str, newer: str) -> list[Commit]:
+    """What `newer` has and `older` has not, the newest first."""
+    check_revision(older, newer)
+    return _commits(git, f"{older}..{newer}")
+
+
+def find_commit(git: Git, step: str, since: str | None) -> str | None:
+    """The commit in `since..HEAD` whose trailer names this step. `since` None: all of HEAD's history, bounded."""
+    if since is not None:
+        check_revision(since)
+    elif git.ask("rev-parse", "--verify", "--quiet", "HEAD", codes=(0, 1)).code == 1:
+        return None
+    wanted = (STEP, trailer_value(step))
+    found = _commits(git, "HEAD" if since is None else f"{since}..HEAD")
+    return next((commit.sha for commit in found if wanted in commit.trailers), None)
+
+
+def _commits(git: Git, revisions: str) -> list[Commit]:
+    fields = git.ask("log", "-z", f"--max-count={MAX_COMMITS}", f"--format={_ENTRY}", revisions, "--").fields
+    rows = zip(*[iter(fields)] * _PARTS, strict=True)
+    return [
+        Commit(sha, Identity(author, author_email), Identity(committer, email), subject, _trailers(trailers))
+        for sha, author, author_email, committer, email, subject, trailers in rows
+    ]
+
+
+def _trailers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = (line.partition(":") for line in text.split("\n"))
+    return tuple((key.strip(), value.strip()) for key, colon, value in pairs if colon)
+
+
+def base_branch(git: Git, configured: str | None) -> str | None:
+    """The branch that work goes back to: the one configured, the remote's own, main, master; by its short name."""
+    if configured:
+        return configured
+    remote = "refs/remotes/origin/"
+    names = [f"{place}{name}" for name in ("main", "master") for place in ("refs/heads/", remote)]
+    answer = git.ask("for-each-ref", "--format=%(refname) %(symref)", f"{remote}HEAD", *names)
+    refs = dict(line.partition(" ")[::2] for line in answer.text.splitlines())
+    head = refs.get(f"{remote}HEAD", "")
+    if head.startswith(remote):
+        return head.removeprefix(remote)
+    return next((name.rpartition("/")[2] for name in names if name in refs), None)

@@ -1,0 +1,43 @@
+"""A commit's message from text that others wrote: a story's title may hold line breaks, or look like a trailer."""
+
+import re
+from collections.abc import Mapping
+
+from .git import GitError
+
+STEP = "Autopilot-Step"
+RUN = "Autopilot-Run"
+MAX_SUBJECT = 200
+MAX_BODY = 16 * 1024
+MAX_VALUE = 500
+_UNSAID = "Autopilot"
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
+# All control characters, the invisible ones that turn text round, and halves of surrogate pairs.
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def write_message(message: str, trailers: Mapping[str, str]) -> str:
+    """Subject, body, and the trailers as a paragraph of their own, whatever the body ends with."""
+    subject, _, body = _clean(message).strip().partition("\n")
+    parts = [subject.strip()[:MAX_SUBJECT] or _UNSAID]
+    if body.strip():
+        parts.append(body.strip()[:MAX_BODY])
+    if trailers:
+        parts.append("\n".join(f"{_key(key)}: {trailer_value(value)}" for key, value in trailers.items()))
+    return "\n\n".join(parts) + "\n"
+
+
+def trailer_value(value: str) -> str:
+    """On one line, so that it is found again as it was written."""
+    return " ".join(_clean(value).split())[:MAX_VALUE].strip()
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _key(key: str) -> str:
+    if not _KEY.match(key):
+        raise GitError("is no trailer's key", found=key[:80], expected="letters, digits and dashes")
+    return key

@@ -1,0 +1,89 @@
+"""One line of a run's journal: what an entry looks like on disk, bounded, whatever it is given."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+MAX_LINE = 256 * 1024
+MAX_DEPTH = 40
+CLIPPED = "… [clipped]"
+
+_LIMITS = (
+    64 * 1024,
+    16 * 1024,
+    4096,
+    1024,
+    256,
+    64,
+    16,
+)  # of letters and of items, until it fits
+
+Redact = Callable[[object], object]
+
+
+class Entry(NamedTuple):
+    n: int
+    at: float
+    kind: str
+    data: dict[str, Any]
+
+
+def make(n: int, at: float, kind: str, fields: dict[str, object], redact: Redact) -> tuple[Entry, bytes]:
+    """The entry as it will be read back, and its line. Secrets go before anything is cut: half a secret would not
+    be recognised."""
+    safe = redact(_plain(fields))
+    for limit in _LIMITS:
+        data = _plain(safe, limit)
+        line = _dump({"n": n, "at": at, "kind": kind, "data": data})
+        if len(line) <= MAX_LINE:
+            break
+    else:
+        data = {"clipped": CLIPPED}
+        line = _dump({"n": n, "at": at, "kind": kind, "data": data})
+    assert isinstance(data, dict)
+    return Entry(n, at, kind, data), line
+
+
+def parse(line: bytes) -> Entry | None:
+    """None: not one of ours."""
+    try:
+        found = json.loads(line)
+        n, at, kind, data = found["n"], found["at"], found["kind"], found["data"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None
+    ours = type(n) is int and n > 0 and isinstance(at, int | float) and isinstance(kind, str)
+    return Entry(n, float(at), kind, data) if ours and isinstance(data, dict) else None
+
+
+def _dump(record: dict[str, object]) -> bytes:
+    try:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a path with bytes that are no UTF-8
+        text = json.dumps(record, separators=(",", ":")).encode()
+    return text + b"\n"
+
+
+def _plain(value: object, limit: int | None = None, depth: int = 0) -> object:
+    """What JSON can say of it, no text and no list longer than `limit`."""
+    if value is None or isinstance(value, bool | int):
+        return value if not isinstance(value, int) or abs(value) < 1 << 64 else str(hex(value))
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        if depth >= MAX_DEPTH:
+            return CLIPPED
+        return _plain_items(value, limit, depth + 1)
+    text = str(value)  # an enum's word too, as a text of our own
+    return text if limit is None or len(text) <= limit else text[:limit] + CLIPPED
+
+
+def _plain_items(value: Any, limit: int | None, depth: int) -> object:
+    if isinstance(value, dict):
+        pairs = list(value.items())[:limit]
+        found: dict[str, object] = {str(_plain(name, limit)): _plain(inner, limit, depth) for name, inner in pairs}
+        if len(value) > len(pairs):
+            found["…"] = CLIPPED
+        return found
+    listed = [_plain(inner, limit, depth) for inner in list(value)[:limit]]
+    return listed + [CLIPPED] * (len(value) > len(listed))

@@ -1,0 +1,69 @@
+"""Small JSON files that people and agents write too: read as they come, written whole."""
+
+import json
+import os
+from typing import Any
+
+from ..core.errors import FileError, Place
+from ..files import read_text, write_atomic
+
+MAX_BYTES = 4 * 1024 * 1024
+
+Object = dict[str, Any]
+
+
+def read_object(path: str, *, hint: str | None = None) -> Object | None:
+    """The object in the file; None where there is no file. A link is refused: an agent may have put it there, and
+    it could lead anywhere."""
+    if os.path.islink(path):
+        raise FileError("is a link", place=Place(path), expected="a file", hint=hint or f"rm {path}")
+    if not os.path.lexists(path):
+        return None
+    text = read_text(path, limit=MAX_BYTES).text
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = Place(path, error.lineno, error.colno)
+        raise FileError(f"is no JSON: {error.msg}", place=place, hint=hint) from None
+    except (ValueError, RecursionError):  # a number of 5,000 digits, a thousand brackets
+        raise FileError("is no JSON that can be read", place=Place(path), hint=hint) from None
+    if not isinstance(data, dict):
+        found = f"a {type(data).__name__}"
+        raise FileError("is no JSON object", place=Place(path), found=found, expected="{ … }", hint=hint)
+    return data
+
+
+def write_object(path: str, data: Object) -> None:
+    if os.path.islink(path):
+        raise FileError("is a link", place=Place(path), expected="a file", hint=f"rm {path}")
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:  # half a character, from a path or from an escape in somebody's JSON
+        raw = json.dumps(data, indent=2).encode()
+    write_atomic(path, raw + b"\n")
+
+
+def text_of(value: object, default: str = "") -> str:
+    """A text, whatever was put in its place; `default` for nothing."""
+    if value is None or isinstance(value, str):
+        return value or default
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def number_of(value: object, default: int = 0) -> int:
+    """A count: `3`, `"3"` and `3.0` are the same."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9:
+        return int(value)
+    return default
+
+
+def list_of(value: object) -> list[Any]:
+    """A list; one thing alone counts as a list of it, nothing as an empty one."""
+    if value is None or value == "":
+        return []
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,24 @@
+"""What steps are told that have no skill of BMAD's, or more to say than their skill."""
+
+VALIDATE = """\
+Do not create a story: validate the one that exists. Work through the skill's own checklist.md against the story
+file and the planning documents, correct the story file in place, and leave its status as it is."""
+
+REVISION = """\
+Revise story {story}: read its story file and the diff, fix what you find, change no status.
+
+You are the revisor, and did not write this code. Read the story's acceptance criteria and tasks, then every change
+since the baseline, tracked and untracked. Look for criteria not met, tasks ticked but not done, defects, errors
+nobody handles, tests that could not fail, and what breaks the project's conventions. Fix what you find with the
+smallest change and a test that fails without it, and run the project's checks. Write into the story's Dev Agent
+Record what you changed and why, keep its File List complete, and change no status. Where nothing is wrong, change
+nothing."""
+
+FIX = """\
+Fix story {story}: deal with what the review or the project's checks found, and with nothing else.
+
+Read the story file and every change since the baseline, tracked and untracked. Take the points below one by one:
+find the cause, mend it with the smallest change, and add a test that fails without the change where behaviour was
+wrong. A point that is mistaken is left as it is, with the reason written down. Run the project's checks before you
+end. Say in the story file's notes what became of each point, keep its File List true, and change no status,
+neither there nor on the board."""

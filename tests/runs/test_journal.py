@@ -1,0 +1,232 @@
+"""The journal: what was appended is there after any crash, and nothing else is."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.errors import FileError
+from bmad_autopilot.runs.journal import Journal, JournalChanged, first_entry
+from bmad_autopilot.runs.journal_lines import MAX_LINE
+from tests.runs.killing import killed_after
+
+
+def as_is(value: object) -> object:
+    return value
+
+
+def journal(run: Path, **parts: object) -> Journal:
+    return Journal(str(run), **{"redact": as_is, **parts})  # type: ignore[arg-type]
+
+
+def test_what_was_appended_is_read_back_in_order(tmp_path: Path) -> None:
+    ours = journal(tmp_path, clock=iter([1.5, 2.25]).__next__)
+    first = ours.append("run", target="1-2-sign-in", kind="odd names are fine")
+    second = ours.append("step", number=1, text="größe\n→", nothing=None)
+    assert (first.n, first.at, first.kind) == (1, 1.5, "run")
+    assert first.data == {"target": "1-2-sign-in", "kind": "odd names are fine"}
+    assert journal(tmp_path).entries() == [first, second]
+    lines = (tmp_path / "journal.jsonl").read_text().splitlines()
+    assert json.loads(lines[1])["data"]["text"] == "größe\n→"
+    assert first_entry(str(tmp_path)) == first
+
+
+def test_numbers_go_on_in_a_new_process(tmp_path: Path) -> None:
+    journal(tmp_path).append("run")
+    assert journal(tmp_path).append("resumed").n == 2
+
+
+def test_no_journal_is_an_empty_one(tmp_path: Path) -> None:
+    assert journal(tmp_path).entries() == []
+    assert first_entry(str(tmp_path)) is None
+    assert not (tmp_path / "journal.jsonl").exists(), "reading makes nothing"
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_a_torn_tail_is_dropped_and_cut_off(tmp_path: Path, cut: int) -> None:
+    ours = journal(tmp_path)
+    ours.append("run", target="1")
+    ours.append("step", number=1)
+    path = tmp_path / "journal.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: -min(cut, len(whole))])
+    kept = journal(tmp_path).entries()
+    assert [entry.kind for entry in kept] == ["run"]
+    journal(tmp_path).append("next")
+    again = journal(tmp_path)
+    assert [(entry.n, entry.kind) for entry in again.entries()] == [(1, "run"), (2, "next")]
+    assert again.diagnostics == ()
+
+
+def test_a_line_in_the_middle_that_is_no_entry_is_said_and_passed_over(tmp_path: Path) -> None:
+    journal(tmp_path).append("run")
+    path = tmp_path / "journal.jsonl"
+    with path.open("ab") as file:
+        file.write(b"\xff\0 rubbish\n" + b"x" * (3 * MAX_LINE) + b'\n[1]\n{"n": "1"}\n')
+    ours = journal(tmp_path)
+    assert ours.append("next").n == 2
+    assert [entry.kind for entry in ours.entries()] == ["run", "next"]
+    assert [odd.place.line for odd in ours.diagnostics] == [2, 3, 4, 5]
+    assert {odd.code for odd in ours.diagnostics} == {"journal-line"}
+
+
+def test_a_follower_reads_what_was_added(tmp_path: Path) -> None:
+    writer, follower = journal(tmp_path), journal(tmp_path)
+    seen = 0
+    for number in range(1, 4):
+        writer.append("step", number=number)
+        new = follower.entries(since=seen)
+        assert [entry.data["number"] for entry in new] == [number]
+        seen = new[-1].n
+    assert follower.entries(since=seen) == []
+    assert [entry.n for entry in follower.entries(since=1)] == [2, 3], "an earlier number is read again"
+
+
+def test_a_follower_does_not_read_from_the_beginning(tmp_path: Path) -> None:
+    writer, follower = journal(tmp_path), journal(tmp_path)
+    writer.append("run")
+    follower.entries()
+    with (tmp_path / "journal.jsonl").open("r+b") as file:
+        file.write(b"#")  # whoever reads the first line again notices
+    (tmp_path / "journal.jsonl").open("ab").write(b'{"n":2,"at":1,"kind":"x","data":{}}\n')
+    assert [entry.n for entry in follower.entries(since=1)] == [2]
+    assert follower.diagnostics == ()
+
+
+def test_a_follower_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
+    journal(tmp_path).append("run")
+    follower = journal(tmp_path)
+    follower.entries()
+    path = tmp_path / "journal.jsonl"
+    line = b'{"n":2,"at":1,"kind":"late","data":{}}\n'
+    with path.open("ab", buffering=0) as file:
+        file.write(line[:10])
+        assert follower.entries(since=1) == []
+        file.write(line[10:])
+    assert [entry.kind for entry in follower.entries(since=1)] == ["late"]
+
+
+def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path) -> None:
+    journal(tmp_path).append("run")
+    follower = journal(tmp_path)
+    follower.entries()
+    other = tmp_path / "other"
+    other.mkdir()
+    for _ in range(3):
+        journal(other).append("other")
+    os.replace(other / "journal.jsonl", tmp_path / "journal.jsonl")
+    assert [entry.n for entry in follower.entries(since=1)] == [2, 3]
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer", "other", "replaced", "removed"])
+def test_a_change_by_somebody_else_is_noticed(tmp_path: Path, change: str) -> None:
+    ours = journal(tmp_path)
+    ours.append("run")
+    ours.append("step", number=1)
+    path = tmp_path / "journal.jsonl"
+    text = path.read_bytes()
+    if change == "shorter":
+        os.truncate(path, 10)
+    elif change == "longer":
+        path.open("ab").write(b"\n")
+    elif change == "other":
+        with path.open("r+b") as file:
+            file.seek(len(text) - 5)
+            file.write(b"7")
+    elif change == "replaced":
+        path.unlink()
+        path.write_bytes(text)
+    else:
+        path.unlink()
+    before = path.read_bytes() if path.exists() else None
+    for _ in range(2):
+        with pytest.raises(JournalChanged) as error:
+            ours.append("next")
+        assert str(path) in str(error.value)
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_secrets_do_not_reach_the_disk(tmp_path: Path) -> None:
+    def redact(value: object) -> object:
+        return json.loads(json.dumps(value).replace("hunter2", "[redacted]"))
+
+    entry = journal(tmp_path, redact=redact).append("call", said=["my hunter2", {"hunter2": 1}])
+    assert entry.data == {"said": ["my [redacted]", {"[redacted]": 1}]}
+    assert b"hunter2" not in (tmp_path / "journal.jsonl").read_bytes()
+
+
+def test_a_secret_is_found_before_its_text_is_cut(tmp_path: Path) -> None:
+    def redact(value: object) -> object:
+        return json.loads(json.dumps(value).replace("hunter2", "*"))
+
+    journal(tmp_path, redact=redact).append("call", said=("x" * (64 * 1024 - 3) + "hunter2") * 8)
+    assert b"hun" not in (tmp_path / "journal.jsonl").read_bytes()
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = journal(tmp_path)
+    ours.append("run")
+    write = os.write
+
+    def half(fd: int, data: bytes) -> int:
+        return write(fd, data[: len(data) // 2])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(FileError) as error:
+        ours.append("step", number=1)
+    assert os.strerror(errno.ENOSPC) in str(error.value)
+    monkeypatch.undo()
+    assert ours.append("again").n == 2
+    assert [entry.kind for entry in journal(tmp_path).entries()] == ["run", "again"]
+
+
+def test_a_link_or_a_pipe_is_refused(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("mine\n")
+    path = tmp_path / "journal.jsonl"
+    path.symlink_to(secret)
+    with pytest.raises(FileError):
+        journal(tmp_path).append("run")
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(FileError):
+        journal(tmp_path).entries()
+    with pytest.raises(FileError):
+        journal(tmp_path).append("run")
+    assert secret.read_text() == "mine\n"
+
+
+APPENDS = """
+import sys
+from bmad_autopilot.runs.journal import Journal
+journal = Journal(sys.argv[1], lambda value: value)
+while True:
+    print(journal.append("step", text="x" * 5000).n, flush=True)
+"""
+
+
+def test_a_kill_loses_nothing_and_leaves_nothing_half(tmp_path: Path) -> None:
+    last = 0
+    for lines in (1, 2, 5, 1, 9, 3, 20, 1):
+        printed = killed_after(lines, APPENDS, str(tmp_path))
+        numbers = [entry.n for entry in journal(tmp_path).entries()]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert last < int(printed[-1]) <= len(numbers) <= int(printed[-1]) + 1
+        last = len(numbers)
+    assert journal(tmp_path).append("after").n == last + 1
+
+
+@given(st.binary(max_size=2000))
+def test_no_bytes_are_too_odd_to_be_read_and_added_to(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    run = tmp_path_factory.mktemp("run")
+    (run / "journal.jsonl").write_bytes(data)
+    before = journal(run).entries()
+    added = journal(run).append("next")
+    assert journal(run).entries() == [*before, added]
+    assert added.n == max((entry.n for entry in before), default=0) + 1

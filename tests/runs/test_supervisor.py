@@ -1,0 +1,123 @@
+"""One supervisor per project: a lock that dies with its owner."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.runs.supervisor import NAME, Owner, described, hold, owner
+from tests.agents.stubs import alive, until
+from tests.runs.killing import started, stop
+
+HOLDS = """
+import subprocess, sys, time
+from bmad_autopilot.runs.supervisor import hold
+with hold(sys.argv[1], "bmad run-epic 1", "/runs/main/lean-1"):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], stdout=subprocess.DEVNULL)
+    print(child.pid, flush=True)
+    time.sleep(1000)
+"""
+
+
+@contextmanager
+def another(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A supervisor in a process of its own, and a child it has started."""
+    process = started(HOLDS, str(folder))
+    child = 0
+    try:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        yield process, child
+    finally:
+        stop(process)
+        if child and alive(child):
+            os.kill(child, signal.SIGKILL)
+            until(lambda: not alive(child), "the child is gone")
+
+
+def test_the_second_one_is_told_of_the_first(tmp_path: Path) -> None:
+    with another(tmp_path) as (process, _):
+        with pytest.raises(ConflictError) as error, hold(str(tmp_path), "bmad next"):
+            pass
+        text = str(error.value)
+        assert f"bmad run-epic 1 (pid {process.pid} on " in text
+        assert "run lean-1" in text
+        assert "since 20" in text
+        for command in ("bmad status", "bmad answer", "Ctrl-C"):
+            assert command in text
+        found = owner(str(tmp_path))
+        assert found is not None
+        assert (found.pid, found.command, found.run) == (process.pid, "bmad run-epic 1", "/runs/main/lean-1")
+
+
+def test_it_dies_with_its_owner_though_a_child_goes_on(tmp_path: Path) -> None:
+    with another(tmp_path) as (process, child):
+        assert owner(str(tmp_path)) is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert alive(child)
+        assert f'"pid": {process.pid}' in (tmp_path / NAME).read_text(), "what it left stays"
+        assert owner(str(tmp_path)) is None
+        with hold(str(tmp_path), "bmad resume"):
+            found = owner(str(tmp_path))
+            assert found is not None
+            assert (found.pid, found.command) == (os.getpid(), "bmad resume")
+
+
+def test_it_is_given_back(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there"
+    assert owner(str(folder)) is None
+    with hold(str(folder), "bmad next") as supervision:
+        supervision.takes_up("/runs/main/lean-2")
+        found = owner(str(folder))
+        assert found is not None
+        assert found.run == "/runs/main/lean-2"
+    assert owner(str(folder)) is None
+    with hold(str(folder), "bmad next"):
+        pass
+
+
+@pytest.mark.parametrize("note", [b"", b"{", b"[]", b"\xff\0", b'{"pid": "x", "started_at": 1e400, "host": []}'])
+def test_an_owner_whose_note_cannot_be_read_is_one(tmp_path: Path, note: bytes) -> None:
+    with hold(str(tmp_path), "bmad next"):
+        (tmp_path / NAME).write_bytes(note)
+        found = owner(str(tmp_path))
+        assert found is not None
+        assert found.command == ""
+        assert described(found).startswith("another bmad")
+    assert owner(str(tmp_path)) is None
+
+
+def test_whoever_asks_does_not_keep_anybody_from_holding_it(tmp_path: Path) -> None:
+    with hold(str(tmp_path), "bmad next"):
+        pass
+    code = (
+        "import sys\nfrom bmad_autopilot.runs.supervisor import owner\n"
+        "print('ready', flush=True)\nwhile True: owner(sys.argv[1])\n"
+    )
+    asking = started(code, str(tmp_path))
+    try:
+        assert asking.stdout is not None
+        asking.stdout.readline()
+        for _ in range(50):
+            with hold(str(tmp_path), "bmad next"):
+                pass
+    finally:
+        stop(asking)
+
+
+def test_a_long_command_still_leaves_a_note(tmp_path: Path) -> None:
+    with hold(str(tmp_path), "bmad " + "x" * 1_000_000):
+        found = owner(str(tmp_path))
+        assert found is not None
+        assert found.pid == os.getpid()
+
+
+def test_words_for_an_owner() -> None:
+    assert described(Owner()) == "another bmad"
+    assert described(Owner(7, "", "bmad next", "", 0.0)) == "bmad next (pid 7)"
