@@ -43,6 +43,14 @@ def test_records() -> None:
             "(story_id: str, *, project: str = '.') -> bmad_autopilot.core.results.ExecutionResult",
         ),
         (
+            "run_story_to_completion",
+            "(story_id: str, *, project: str = '.') -> bmad_autopilot.core.results.StoryResult",
+        ),
+        (
+            "run_epic_to_completion",
+            "(epic_id: str, *, project: str = '.') -> bmad_autopilot.core.results.EpicResult",
+        ),
+        (
             "get_next_action",
             "(status: bmad_autopilot.core.actions.SprintStatus) -> bmad_autopilot.core.actions.Action | None",
         ),

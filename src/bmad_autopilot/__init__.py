@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .board.loading import load_sprint_status, load_story_status
     from .core.actions import WORKFLOW_MAPPING, Action, SprintStatus, get_next_action
     from .core.results import EpicResult, ExecutionResult, StoryResult
+    from .engine.completing import run_epic_to_completion, run_story_to_completion
     from .engine.dispatch import dispatch_code_review, dispatch_to_instance
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "get_next_action",
     "load_sprint_status",
     "load_story_status",
+    "run_epic_to_completion",
+    "run_story_to_completion",
 ]
 
 _HOMES = {
@@ -37,6 +40,8 @@ _HOMES = {
     "dispatch_to_instance": ".engine.dispatch",
     "load_sprint_status": ".board.loading",
     "load_story_status": ".board.loading",
+    "run_epic_to_completion": ".engine.completing",
+    "run_story_to_completion": ".engine.completing",
 }
 
 

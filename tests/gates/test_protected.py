@@ -74,12 +74,13 @@ def test_the_story_may_ask_for_it(asked):
         "## Tasks\n\n- [ ] Do not touch .github/workflows/ci.yml\n",
         "## Tasks\n\n- [ ] All tests pass in CI\n",
         "## Tasks\n\n- [ ] Add `.github/workflows/ci.yml.md`\n",
+        "## Tasks\n\n- [ ] Add `.github/workflows/release.yml`\n",
+        "## Tasks\n\n- [ ] Write about .github in the handbook\n",
         "",
     ],
 )
 def test_a_mention_is_not_asking(asked):
-    path = ".github/workflows/release.yml" if "ci.yml.md" in asked else ".github/workflows/ci.yml"
-    assert codes(look({}, {path: "a\n"}, asked=asked)) == ["protected-path"]
+    assert codes(look({}, {".github/workflows/ci.yml": "a\n"}, asked=asked)) == ["protected-path"]
 
 
 def test_an_agent_cannot_ask_for_it_in_the_story_file_itself():

@@ -92,7 +92,8 @@ def test_a_follower_does_not_read_from_the_beginning(tmp_path: Path) -> None:
     follower.entries()
     with (tmp_path / "journal.jsonl").open("r+b") as file:
         file.write(b"#")  # whoever reads the first line again notices
-    (tmp_path / "journal.jsonl").open("ab").write(b'{"n":2,"at":1,"kind":"x","data":{}}\n')
+        file.seek(0, os.SEEK_END)
+        file.write(b'{"n":2,"at":1,"kind":"x","data":{}}\n')
     assert [entry.n for entry in follower.entries(since=1)] == [2]
     assert follower.diagnostics == ()
 
@@ -132,7 +133,7 @@ def test_a_change_by_somebody_else_is_noticed(tmp_path: Path, change: str) -> No
     if change == "shorter":
         os.truncate(path, 10)
     elif change == "longer":
-        path.open("ab").write(b"\n")
+        path.write_bytes(text + b"\n")
     elif change == "other":
         with path.open("r+b") as file:
             file.seek(len(text) - 5)

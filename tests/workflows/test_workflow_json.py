@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from bmad_autopilot.core.errors import FileError, Place
 from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.core.statuses import STORY_LIFE
+from bmad_autopilot.project.custom import MAX_STEPS
 from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, Step, Workflow
-from bmad_autopilot.workflows.workflow_json import MAX_STEPS, workflow_from_json, workflow_to_json
+from bmad_autopilot.workflows.workflow_json import workflow_from_json, workflow_to_json
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 statuses = st.none() | st.sampled_from(STORY_LIFE)

@@ -19,6 +19,8 @@ VERBS = {
     "next": ("next", "Do the next thing."),
     "run-story": ("run_story", "Take one story to done."),
     "run-epic": ("run_epic", "Take one epic to done."),
+    "resume": ("resume", "Go on where the last run stood."),
+    "restart": ("restart", "Begin a story anew; its work is saved first."),
     "questions": ("questions", "What waits for a human?"),
     "answer": ("answer", "Answer a question, so that its run goes on."),
     "board": ("board", "Check, set and repair the board."),

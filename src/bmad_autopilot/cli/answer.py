@@ -15,7 +15,7 @@ from ..runs.answering import MAX_BYTES, why_invalid
 from ..runs.question import By, Question
 from ..runs.questions import Asked, Inbox, deliver
 from ..runs.questions import answer as record
-from ..runs.supervisor import described
+from ..runs.supervisor import Owner, described, owner
 from ..views.questions import one
 from ..views.terminal import clean
 from .facts import terminal
@@ -38,9 +38,9 @@ def answer(ctx: click.Context, story: str, text: tuple[str, ...], id: str | None
     asked = _find(waits, story, id)
     said = " ".join(text) if text else _prompt(ctx, asked, waits.inbox)
     done = record(asked.path, _from_input() if said == "-" else said, By.HUMAN)
-    click.echo(f"{clean(done.story)} {done.id}: {clean(done.answer or '')}")
+    click.echo(f"{clean(done.story)} {done.id}: " + "\n  ".join(map(clean, (done.answer or "").split("\n"))))
     _deliver(done)
-    click.echo(_what_now(waits, asked))
+    click.echo(_what_now(asked, owner(waits.project.state_folder)))
     after = [other for other in waits.inbox.asked if other.question.story == done.story and other != asked]
     if after:
         hint = command("answer", done.story)
@@ -103,10 +103,9 @@ def _deliver(done: Question) -> None:
         click.echo(f"it could not be written to {clean(done.state_file)}: {clean(str(error))}", err=True)
 
 
-def _what_now(waits: Waits, asked: Asked) -> str:
-    owner = waits.owner
-    if owner is None:
+def _what_now(asked: Asked, at_work: Owner | None) -> str:
+    if at_work is None:
         return "nobody is at work here; to go on: bmad resume"
-    if owner.run and os.path.basename(owner.run) != asked.run.id:
-        return clean(f"{described(owner)} is at work on another run; after that: bmad resume")
-    return clean(f"{described(owner)} goes on by itself")
+    if at_work.run and os.path.basename(at_work.run) != asked.run.id:
+        return clean(f"{described(at_work)} is at work on another run; after that: bmad resume")
+    return clean(f"{described(at_work)} goes on by itself")

@@ -21,7 +21,7 @@ def not_yet(instead: str) -> UsageError:
 def show_plan(
     ctx: click.Context, facts: Facts, rows: list[Row], *, as_json: bool, first_only: bool = False
 ) -> None:
-    _refuse_duplicates(facts, rows)
+    refuse_duplicates(facts, rows)
     project = facts.project
     workflow = workflow_of(project)
     plans = [plan_story(row, workflow, project.config, project.find_skill) for row in rows]
@@ -47,7 +47,7 @@ def show_plan(
     ctx.exit(EXIT_HUMAN if waiting and not steps else EXIT_DONE)
 
 
-def _refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
+def refuse_duplicates(facts: Facts, rows: list[Row]) -> None:
     """Which of two rows counts is not ours to guess before an agent is paid."""
     for row in rows:
         if any(other.key == row.key for other in facts.board.shadowed):

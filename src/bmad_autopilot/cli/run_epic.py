@@ -2,20 +2,32 @@
 
 import click
 
+from ..core.statuses import DONE
 from .completing import complete_epic
 from .facts import gather, one_epic
-from .planning import not_yet, show_plan
+from .planning import show_plan
+from .running_options import RunOptions, run_options
 
 
 @click.command("run-epic")
 @click.argument("epic", shell_complete=complete_epic)
 @click.option("--dry-run", is_flag=True, help="Only show each step with the agent call it would make.")
-@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON document.")
+@click.option("--retrospective/--no-retrospective", default=None, help="Look back on it once it is over, or not.")
+@run_options
 @click.pass_context
-def run_epic(ctx: click.Context, epic: str, dry_run: bool, as_json: bool) -> None:
-    """Take one epic to done."""
+def run_epic(
+    ctx: click.Context, epic: str, dry_run: bool, retrospective: bool | None, options: RunOptions
+) -> None:
+    """Take one epic to done, story by story. One that was begun before is gone on with."""
     facts = gather(ctx)
     view = one_epic(facts, epic)
-    if not dry_run:
-        raise not_yet(f"bmad run-epic {epic} --dry-run")
-    show_plan(ctx, facts, view.stories, as_json=as_json)
+    if dry_run:
+        show_plan(ctx, facts, view.stories, as_json=options.as_json)
+        return
+    from .running import Order, run
+
+    if retrospective is not None:
+        options = options._replace(retrospective="run" if retrospective else "never")
+    left = [row for row in view.stories if row.meaning != DONE]
+    title = f"{view.key}: {len(left)} of {len(view.stories)} stories left"
+    run(ctx, facts, Order("epic", view.key, title, left), options)

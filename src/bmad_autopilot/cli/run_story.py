@@ -5,18 +5,22 @@ import click
 from ..board.sprint import find_row
 from .completing import complete_story
 from .facts import gather
-from .planning import not_yet, show_plan
+from .planning import show_plan
+from .running_options import RunOptions, run_options
 
 
 @click.command("run-story")
 @click.argument("key", shell_complete=complete_story)
 @click.option("--dry-run", is_flag=True, help="Only show each step with the agent call it would make.")
-@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON document.")
+@run_options
 @click.pass_context
-def run_story(ctx: click.Context, key: str, dry_run: bool, as_json: bool) -> None:
-    """Take one story to done."""
+def run_story(ctx: click.Context, key: str, dry_run: bool, options: RunOptions) -> None:
+    """Take one story to done. One that was begun before is gone on with."""
     facts = gather(ctx)
     row = find_row(facts.board, key)
-    if not dry_run:
-        raise not_yet(f"bmad run-story {key} --dry-run")
-    show_plan(ctx, facts, [row], as_json=as_json)
+    if dry_run:
+        show_plan(ctx, facts, [row], as_json=options.as_json)
+        return
+    from .running import Order, run
+
+    run(ctx, facts, Order("story", row.key, f"{row.key}, to done", [row]), options)

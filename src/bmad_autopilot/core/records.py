@@ -53,6 +53,7 @@ class StoryRecord:
     baseline: str | None = None  # the commit it began at
     tree: str | None = None  # the whole work tree then
     code: str | None = None  # the same without what we keep books in
+    began_as: str = ""  # what the row said when this run took it up
     expected: str = ""  # what the row should say, by us or by a person
     came_from: str = ""  # what it said before we began to set that
     claim: str = ""  # what it said after the last call, until we have set it
@@ -153,6 +154,7 @@ def _story(run: RunRecord, data: Data, at: float) -> None:
     if story.baseline is None and story.tree is None:
         story.baseline, story.tree, story.code = data.get("baseline"), data.get("tree"), data.get("code")
     story.expected = story.came_from = str(data.get("status", ""))
+    story.began_as = story.began_as or story.expected
     story.passed, story.entered_by = [], ""
     story.finished = story.gone = story.skipped = False
 
@@ -238,6 +240,13 @@ def _edited(run: RunRecord, data: Data, at: float) -> None:
         story.current.closed = True
 
 
+def _restarted(run: RunRecord, data: Data, at: float) -> None:
+    """As if this run had never taken it up."""
+    run.stories.pop(str(data["story"]), None)
+    if run.question is not None and run.question.get("story") == data["story"]:
+        run.question = None
+
+
 def _gone(run: RunRecord, data: Data, at: float) -> None:
     run.story(str(data["story"])).gone = True
 
@@ -249,7 +258,8 @@ def _round(run: RunRecord, data: Data, at: float) -> None:
     story.round = int(data["round"])
     story.summary = str(data.get("summary", ""))
     story.sent_back_by = str(data.get("why", ""))
-    _stands(story, data)
+    if data.get("row"):  # else it was not set yet: what an agent has claimed is still to be corrected
+        _stands(story, data)
     story.passed, story.entered_by = [], "round"
     story.fixes = 0
 
@@ -287,27 +297,30 @@ def _answered(run: RunRecord, data: Data, at: float) -> None:
         run.allowance += 1.0
     elif story is not None:
         _answered_story(story, means)
-    if means == "recheck" and run.checks:
+    if means == "recheck":
         run.checks = {code: check for code, check in run.checks.items() if check.passed}
+    if means == "more-fixes":
+        for check in run.checks.values():
+            check.fixed_since = False
 
 
 def _answered_story(story: StoryRecord, means: str) -> None:
     step = story.steps[-1] if story.steps else None
+    if means in ("skip", "hand-over") and step and step.open:
+        step.closed = True
     if means == "skip":
         story.skipped = True
     elif means == "hand-over":
         story.passed = []
-        if step and step.open:
-            step.closed = True
     elif means == "more-rounds":
         story.counted_from = story.round + 1
     elif means == "more-fixes":
-        story.fixes = 0
+        story.fixes, story.counted_from = 0, story.round + 1
     elif means == "again" and step:
         step.again = True
         step.forgiven = len(step.calls)
     elif means == "otherwise" and step and step.last and step.last.ended:
-        step.last.ended = {**step.last.ended, "finding": step.last.ended.get("otherwise", "")}
+        step.last.ended = {**step.last.ended, **(step.last.ended.get("otherwise") or {})}
 
 
 def _finished(run: RunRecord, data: Data, at: float) -> None:
@@ -336,6 +349,7 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "resting": _resting,
     "edited": _edited,
     "gone": _gone,
+    "restarted": _restarted,
     "round": _round,
     "check": _check,
     "committing": _committing,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..agents.attempts import State, state_of
-from ..agents.command import keep_purpose
 from ..agents.outcomes import REACTIONS, Outcome, Reaction, Verdict
 from ..agents.settling import stop
 from ..agents.shim import records
@@ -15,13 +14,12 @@ from ..agents.watching import Watch, cancel, watch
 from ..core.errors import ConflictError, FileError, UsageError
 from ..core.results import ExecutionResult
 from ..core.statuses import REVIEW
-from ..files import read_bytes, write_atomic
 from ..project.custom import EVIDENCE
 from ..workflows.contract import agent_state, review_file
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV
 from .evidence import Evidence
 from .harvesting import Harvest, examine, harvest
-from .opening import METADATA
+from .snapshots import restore_purpose
 from .task import Task
 from .wakeups import FileWatch
 
@@ -48,7 +46,7 @@ def finish_task(task: Task, folder: str) -> ExecutionResult | None:
         if state_of(folder) is State.NEW:
             return None
         done = examine(folder, task.project.config)
-        _restore_purpose(task, folder)
+        restore_purpose(folder, task.project.root.checkout)
         if _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
             result = _await_evidence(task, done, board)
         else:
@@ -181,12 +179,3 @@ _STATUSES = {
     Reaction.BACK_OFF: FAILED,
     Reaction.TRY_AGAIN: FAILED,
 }
-
-
-def _restore_purpose(task: Task, folder: str) -> None:
-    kept = os.path.join(folder, "..", "..", "..", METADATA)
-    path = os.path.join(task.project.root.checkout, METADATA)
-    if os.path.isfile(kept):
-        wanted = keep_purpose(read_bytes(kept), read_bytes(path) if os.path.isfile(path) else None)
-        if wanted is not None:
-            write_atomic(path, wanted)

@@ -3,6 +3,7 @@
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from .doors import CallId, CommitOrder
 from .observing import Look, call_id
+from .position import tidy_label
 
 
 def story_commit(run: RunRecord, look: Look) -> CommitOrder:
@@ -20,10 +21,7 @@ def round_commit(run: RunRecord, look: Look) -> CommitOrder:
 
 def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
     """Before a step whose skill demands a clean tree: the row we set, and what an attempt cut short has left."""
-    story = _story(look)
-    number = run.steps + 1 if look.at.record is None else look.at.record.number
-    attempt = len(look.at.record.calls) if look.at.record else 0
-    label = f"tidy-{number}-{attempt}"
+    story, label = _story(look), tidy_label(run, look.at)
     order = _of_story(run, story, label, f"Story {story.key}: in progress", "")
     return order._replace(key=f"{_run_id(run)}/{label}")
 
@@ -35,9 +33,9 @@ def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
 
 
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
-    last = story.steps[-1]
+    name = _name(story.steps[-1]) if story.steps else story.key
     return CommitOrder(
-        f"{_run_id(run)}/{_name(last)}", label, story.key, subject, body, story.baseline, _calls(story), story.tree
+        f"{_run_id(run)}/{name}", label, story.key, subject, body, story.baseline, _calls(story), story.tree
     )
 
 

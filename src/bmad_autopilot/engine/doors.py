@@ -81,6 +81,7 @@ class Gathered(NamedTuple):
     review: ReviewVerdict | None = None  # of a step that owes one
     asked: Asked | None = None
     row_reason: str = ""  # why the row is parked, where the board says so
+    exit: int | None = None  # the process's
 
 
 class CommitOrder(NamedTuple):

@@ -2,16 +2,15 @@
 not ours, and what its word is checked against."""
 
 import json
-import os
+from functools import cached_property
 
-from ..board.reconcile import locate_some
 from ..board.sprint import Board, Row, find_row, read_board
 from ..core.errors import FileError
 from ..core.statuses import DONE, IN_PROGRESS, PARKED, READY, REVIEW, Kind
 from ..files import read_bytes
 from ..project.open import Project
-from ..workflows.contract import agent_state, review_file
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, Step
+from .books import Books, books_of
 
 MAX_STATE = 1024 * 1024
 
@@ -31,7 +30,6 @@ class Evidence:
     def __init__(self, project: Project, story: str) -> None:
         self._project = project
         self._board: Board = read_board(project.require_board())
-        self._folder = project.folders.implementation
         self.row: Row = find_row(self._board, story, Kind.STORY)
 
     @property
@@ -46,7 +44,7 @@ class Evidence:
         """Whether the files say that the step has been done. A step we know nothing of leaves no evidence."""
         meaning = self.row.meaning
         if step == CREATE:
-            return meaning in (READY, IN_PROGRESS, REVIEW, DONE) and bool(self._story_files())
+            return meaning in (READY, IN_PROGRESS, REVIEW, DONE) and self.story_file() is not None
         if step in (DEV, BUILD):
             return meaning in (REVIEW, DONE)
         if step == CODE_REVIEW:
@@ -55,7 +53,7 @@ class Evidence:
 
     def question(self) -> str | None:
         """The first question that waits for an answer in the story's agent-state file."""
-        state = _read(agent_state(self._folder, self.row.key))
+        state = _read(self.books.state)
         questions = state.get("questions")
         for one in questions if isinstance(questions, list) else ():
             if isinstance(one, dict) and one.get("answer") is None and isinstance(one.get("question"), str):
@@ -63,17 +61,14 @@ class Evidence:
         return None
 
     def _has_verdict(self) -> bool:
-        return _read(review_file(self._folder, self.row.key)).get("reviewResult") in (
+        return _read(self.books.review).get("reviewResult") in (
             "approved",
             "changes-requested",
         )
 
     def story_file(self) -> str | None:
-        return next(iter(self._story_files()), None)
+        return self.books.story
 
-    def _story_files(self) -> list[str]:
-        folders = self._project.folders
-        places = [os.path.dirname(self._board.path), folders.implementation]
-        places += [folders.stories] if folders.stories else []
-        files = locate_some(self._board, [self.row], folders.base, places)
-        return files.stories.get(self.row.number, [])
+    @cached_property
+    def books(self) -> Books:
+        return books_of(self._project, self._board, self.row, self.row.key)

@@ -24,7 +24,7 @@ from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
 from .lane import Lane
-from .snapshots import STORY, board_before, keep_state, read_kept
+from .snapshots import STORY, board_before, keep_state, read_kept, restore_purpose
 
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
 
@@ -48,6 +48,7 @@ def gather(place: Place, order: CallOrder, tree: Tree) -> Gathered:
     row = now.rows.get(order.story) if now else None
     books = books_of(place.project, now, row, order.story)
     keep_state(place.folder, books)
+    restore_purpose(place.folder, place.project.root.checkout)
     old = before.rows.get(order.story) if before else None
     look = _work_look(place, order, spec, result, tree, books, before, now, row)
     return Gathered(
@@ -60,6 +61,7 @@ def gather(place: Place, order: CallOrder, tree: Tree) -> Gathered:
         _review(place, books) if order.step.owes is Owes.VERDICT else None,
         _asked(books),
         (row.reason or "") if row else "",
+        result.exit,
     )
 
 
@@ -95,7 +97,7 @@ def _work_look(
         any(change.path not in own for change in whole),
         any(change.path not in own for change in moved),
         story=_document(top, books.story),
-        spec=_document(top, books.spec) if order.step.skill == "build-auto" else None,
+        spec=_document(top, books.spec) if _is_spec_owed(order, books) else None,
         asked=_asked_for(place, row),
         story_before=_kept_story(place.folder, top, books),
         rows_before=_raw(before) or {},
@@ -109,6 +111,11 @@ def _work_look(
         allowed=place.lane.unprotected,
         part=os.path.relpath(place.project.root.checkout, top),
     )
+
+
+def _is_spec_owed(order: CallOrder, books: Books) -> bool:
+    """Of a build; and whoever reviews one has nothing else to go by."""
+    return order.step.skill == "build-auto" or books.story is None
 
 
 def _changes(place: Place, before: str, after: str) -> list[Change]:

@@ -17,6 +17,7 @@ from .trying import pause_for
 MAX_TEXT = 8000
 MAX_CLOSING = 600
 OTHER_ROW = "other-row"
+STOPPED = "stopped with the run"  # why a call was cancelled
 
 
 def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random: float) -> dict[str, Any]:
@@ -27,7 +28,8 @@ def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random
         "dollars": verdict.spend.dollars,
         "tokens": sum(vars(verdict.spend.tokens).values()),
         "seconds": round(got.seconds, 3),
-        "row": got.row,
+        "exit": got.exit,
+        "row": got.row if got.row != got.row_before else "",  # only what moved during the call is its claim
         "tree": got.tree.tree,
         "code": got.tree.code,
         "session": verdict.session,
@@ -48,6 +50,8 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
         others = tuple(one for one in objections if one.code != OTHER_ROW)
         finding = _by_evidence(step, got, others)
         return finding if others == objections else _rows_first(got, finding)
+    if got.verdict.outcome is Outcome.CANCELLED and got.verdict.message == STOPPED:
+        return {"finding": Call.REFUSED}  # nobody's fault: it is simply called again
     if reaction in (Reaction.PARK, Reaction.BACK_OFF):
         until = pause_for(record, got.verdict.outcome, now, random)
         return {"finding": Call.REFUSED, "until": until or None}
@@ -59,7 +63,8 @@ def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:
     before, after = got.look.rows_before, got.look.rows_after or {}
     moved = [[key, before[key], after[key]] for key in before if key in after and before[key] != after[key]]
     others = [row for row in moved if row[0] != got.look.key]
-    return {**finding, "finding": Call.ASKED, "asks": "rows", "rows": others, "otherwise": str(finding["finding"])}
+    otherwise = {"asks": "", "otherwise": None, **finding, "finding": str(finding["finding"])}
+    return {**finding, "finding": Call.ASKED, "asks": "rows", "rows": others, "otherwise": otherwise}
 
 
 def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
@@ -73,7 +78,7 @@ def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -
     summary = review.summary[:MAX_TEXT]
     if review.result is Result.APPROVED:
         return {"finding": Call.GOOD, "summary": summary}
-    return {"finding": Call.CHANGES, "summary": summary, "otherwise": str(Call.GOOD)}
+    return {"finding": Call.CHANGES, "summary": summary, "otherwise": {"finding": str(Call.GOOD)}}
 
 
 def _lacking(got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..core.records import CallRecord, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
 from .doors import CallId, Doors, Tree
 from .lane import Lane
-from .position import Position, active, epic_row, is_over, position, stories_of, wanted
+from .position import Position, active, epic_row, is_over, position, stories_of, tidy_label, wanted
 from .trying import pause_until, tries_left
 
 RUNNING, NEW = "running", "new"
@@ -81,7 +81,8 @@ def _call(doors: Doors, record: StepRecord | None) -> Call:
     if record is None or last is None:
         return Call.NONE
     if last.ended is not None:
-        return Call.NONE if record.again else Call(last.finding)
+        known = last.finding in tuple(Call)  # a newer version may have found something else
+        return Call.NONE if record.again else Call(last.finding) if known else Call.FAILED
     state = doors.call_state(call_id(record, last))
     if state == NEW:
         return Call.NONE  # meant, and never started
@@ -128,13 +129,16 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
         tree = doors.tree(story.key)
         gate = _gate(run, tree)
     rest, until = _rest(doors, look)
+    tidy = not at.step.clean or facts.row is Row.DUE or doors.is_tidy()
+    if not tidy and tidy_label(run, at) in story.commits:
+        why = why or f"files are changed that are not this run's to commit, and {at.step.name} wants a clean tree"
     facts = facts._replace(
         ground=not why,
         gate=gate,
         rest=rest,
         tries=tries_left(at.record),
         budget=_has_budget(doors, lane, run),
-        tidy=not at.step.clean or facts.row is Row.DUE or doors.is_tidy(),
+        tidy=tidy,
     )
     return look._replace(facts=facts, tree=tree, until=until, why=why)
 

@@ -211,7 +211,7 @@ def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
         round=look.story.round + 1,
         summary=summary[:MAX_SUMMARY],
         why=why,
-        row=look.wanted if why == "review" else look.story.expected,
+        row=look.wanted if why == "review" else "",
     )
 
 

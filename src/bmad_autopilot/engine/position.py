@@ -22,6 +22,8 @@ class Position(NamedTuple):
 
 def position(workflow: Workflow, story: StoryRecord, meaning: str) -> Position:
     """The step a story is at. `meaning`: what its row says, which counts where this run has nothing to add."""
+    if story.skipped:
+        return Position(None, None)
     steps = _steps(workflow, story, meaning)
     current = story.current
     if current is not None and current.cause == CHECKS:
@@ -43,6 +45,12 @@ def _steps(workflow: Workflow, story: StoryRecord, meaning: str) -> tuple[Step, 
     return workflow.steps if story.passed or story.current else steps_left(workflow, meaning)
 
 
+def tidy_label(run: RunRecord, at: Position) -> str:
+    """What the commit is called that tidies up before the next call of this step."""
+    record = at.record
+    return f"tidy-{run.steps + 1}-0" if record is None else f"tidy-{record.number}-{len(record.calls)}"
+
+
 def wanted(story: StoryRecord, at: Position, finding: str) -> str:
     """What the story's row should say at this point."""
     if story.skipped:
@@ -62,7 +70,7 @@ def is_over(story: StoryRecord | None, meaning: str) -> bool:
     """The lane has nothing more to do for this story."""
     if story is None:
         return meaning in (DONE, PARKED, UNKNOWN)
-    if story.gone:
+    if story.gone and not meaning:
         return True
     if story.finished:
         return "done" in story.commits and meaning == DONE

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..agents.attempts import read_spec
+from ..agents.attempts import Spec, read_spec
 from ..agents.events import read_events
 from ..agents.protocol import Agent
 from ..agents.registry import recorded_agent
@@ -28,7 +28,12 @@ class Progress:
         self._offset = 0
         self._last = ""
         self._agent: Agent | None = None
+        self._spec: Spec | None = None
         self._began = time.time()
+
+    @property
+    def story(self) -> str:
+        return self._spec.story if self._known_agent() and self._spec else ""
 
     def tell(self) -> None:
         self._read()
@@ -59,6 +64,7 @@ class Progress:
                 spec = read_spec(self._folder)
             except FileError:
                 return None
+            self._spec = spec
             self._agent = recorded_agent(spec.agent, self._config.agents)
             started = records.read_started(self._folder)
             self._began = started[1] if started else spec.created_at

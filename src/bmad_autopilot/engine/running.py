@@ -38,6 +38,7 @@ from ..runs.supervisor import hold
 from ..workflows.own import workflow_for
 from .lane import Lane, lane_from_json
 from .loop import LaneLoop
+from .snapshots import read_kept
 from .state_keeping import StateKeeper
 from .waiting import Waiting
 from .world import World
@@ -92,7 +93,7 @@ def start_run(
 ) -> RunEnd:
     """Run `key` (scope epic, story, or step: only its next step) to its end. A run of the same that was cut short
     or paused is gone on with."""
-    project = with_policy(project)
+    project = with_policy(project, told)
     row = _target(project, scope, key)
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
         before = _unfinished(project, scope, row.key)
@@ -101,14 +102,14 @@ def start_run(
             return _go_on(project, before.folder, told, human, caps)
         lane = _lane(project, scope, row, caps, retrospective, allow_dirty)
         ensure_excludes(project.root)
-        folder = make_run(runs_folder(project.root.path), SESSION, f"{scope}-{row.key}", time.time())
+        folder = make_run(runs_folder(project.root.path), SESSION, row.key, time.time())
         supervision.takes_up(os.path.basename(folder))
         return _drive(project, lane, folder, told, human, resumed=False)
 
 
 def resume_run(project: Project, run: str | None = None, *, told: Told, human: Human | None = None) -> RunEnd:
     """The newest run that is not over, or the one named."""
-    project = with_policy(project)
+    project = with_policy(project, told)
     found = [one for one in unfinished(runs_folder(project.root.path)) if _is_ours(one)]
     wanted = [one for one in found if run is None or one.id == run or one.id.startswith(run)]
     if not wanted:
@@ -238,22 +239,28 @@ def checks_of(project: Project) -> tuple[str, ...]:
     return (*commands.check, *commands.test, *commands.build)
 
 
-def with_policy(project: Project) -> Project:
+def with_policy(project: Project, told: Told) -> Project:
     """The settings of the base branch, where they are committed there: an agent's branch cannot change them."""
     git = Git(project.root.checkout)
-    if git.work_tree is None:
+    base = base_branch(git, project.config.base_branch) if git.work_tree is not None else None
+    if base is None:
         return project
-    base = base_branch(git, project.config.base_branch)
     part = os.path.relpath(project.root.path, git.top)
 
     def read(name: str) -> bytes:
-        raw = read_file(git, base or "HEAD", os.path.normpath(f"{part}/{name}"))
+        path = os.path.normpath(f"{part}/{name}")
+        found = (read_file(git, f"{remote}{base}", path) for remote in ("", "origin/"))
+        raw = next((raw for raw in found if raw is not None), None)
         if raw is None:
             raise FileError("is not there", place=Place(f"{base}:{name}"))
         return raw
 
     try:
-        raw = read(CONFIG_NAME) if base is not None else None
-    except FileError:
+        raw = read(CONFIG_NAME)
+    except AutopilotError:
         return project
-    return project._replace(config=config_from_bytes(raw, f"{base}:{CONFIG_NAME}", read)) if raw else project
+    path = os.path.join(project.root.path, CONFIG_NAME)
+    if read_kept(path) != raw:
+        text = f"{CONFIG_NAME} is not as on {base}; what is committed there counts"
+        told("notice", {"text": text}, time.time())
+    return project._replace(config=config_from_bytes(raw, f"{base}:{CONFIG_NAME}", read))

@@ -3,11 +3,13 @@
 import os
 import shutil
 
+from ..agents.command import keep_purpose
 from ..board.sprint import Board, board_from_text
 from ..core.errors import FileError
 from ..files import Text, read_bytes, write_atomic
 from .books import Books
 
+METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
 BOARD = "board.before"
 STORY = "story.before"
 OLD_VERDICT = "review-before.json"
@@ -15,14 +17,25 @@ STATE = "agent-state.json"
 THEIRS = "board.theirs"
 
 
-def keep_before(folder: str, books: Books) -> None:
-    """A verdict from before is moved aside: what is there afterwards is this call's."""
+def keep_before(folder: str, books: Books, checkout: str) -> None:
+    """A verdict from before is moved aside: what is there afterwards is this call's. So is kept what a person said
+    the workspace is for, which an instance's command may write over."""
     os.makedirs(folder, 0o700, exist_ok=True)
     _copy(books.board, f"{folder}/{BOARD}")
     if books.story:
         _copy(books.story, f"{folder}/{STORY}")
     if os.path.lexists(books.review):
         os.replace(books.review, f"{folder}/{OLD_VERDICT}")
+    metadata = os.path.join(checkout, METADATA)
+    if os.path.isfile(metadata):
+        _copy(metadata, f"{folder}/{METADATA}")
+
+
+def restore_purpose(folder: str, checkout: str) -> None:
+    before, path = read_kept(f"{folder}/{METADATA}"), os.path.join(checkout, METADATA)
+    wanted = keep_purpose(before, read_kept(path)) if before is not None else None
+    if wanted is not None:
+        write_atomic(path, wanted)
 
 
 def keep_state(folder: str, books: Books) -> None:

@@ -53,7 +53,7 @@ def _refusals(calls: list[CallRecord], outcome: str) -> int:
 
 
 def _tries(outcome: str) -> int:
-    if outcome == Outcome.LIMIT:
+    if outcome in (Outcome.LIMIT, Outcome.CANCELLED):
         return MAX_CALLS
     known = PATIENCE.get(Outcome(outcome)) if outcome in tuple(Outcome) else None
     return known.tries if known else 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from ..agents.watching import Watch, watch
-from .closing import RESCAN, end_deaf_shim
+from .closing import BLOCKED_GRACE, RESCAN, end_deaf_shim
 from .wakeups import FileWatch
 
 PROGRESS_SECONDS = 1.0
@@ -62,7 +62,7 @@ class Waiting:
         """Until the call's supervisor has ended, one of these files has changed, or it is time to look again."""
         shim = watch(folder)
         self._watch(files)
-        deadline = time.monotonic() + RESCAN
+        deadline = time.monotonic() + min(RESCAN, BLOCKED_GRACE)
         try:
             while True:
                 left = deadline - time.monotonic()

@@ -57,8 +57,9 @@ def names_path(text: str, path: str) -> bool:
     """Whether the story names this path, a folder deep enough to be meant, or the thing it is known as."""
     parts = path.split("/")
     folders = ["/".join(parts[:end]) for end in range(1, len(parts))]
-    named = [re.escape(path), *(re.escape(f) + (r"/(?!\w)" if "/" not in f else r"(?![\w.-])") for f in folders)]
-    pattern = re.compile(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(named)})", re.IGNORECASE)
+    # A folder at the top needs its slash: `.claude` in a sentence is the program.
+    named = [re.escape(path), *(re.escape(f) + ("/" if "/" not in f else "/?") + r"\**" for f in folders)]
+    pattern = re.compile(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(named)})(?![\w/*-]|\.\w)", re.IGNORECASE)
     return any(_asks(pattern, line) for line in asking_lines(text)) or _is_called(text, path)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from selectors import EVENT_READ, DefaultSelector
-from typing import BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 
 from ..core.errors import FileError, Place
 from . import keeper
@@ -58,7 +58,7 @@ def _failure(command: str, exit: int | None, text: str, seconds: float) -> Failu
 
 def _run(command: str, cwd: str, environment: Mapping[str, str], log: str, seconds: float) -> _Heard:
     try:
-        file = open(log, "wb")  # noqa: SIM115
+        file = open(log, "wb", buffering=0)  # noqa: SIM115
     except OSError as error:
         raise FileError(f"cannot be written: {error.strerror}", place=Place(log)) from None
     with file:
@@ -83,22 +83,27 @@ def _run(command: str, cwd: str, environment: Mapping[str, str], log: str, secon
                 _end(child)
 
 
-def _listen(child: "subprocess.Popen[bytes]", file: BinaryIO, log: str, deadline: float) -> _Heard:
+def _listen(child: "subprocess.Popen[bytes]", file: IO[bytes], log: str, deadline: float) -> _Heard:
+    """Until its output ends. From the time limit on the keeper is ending it; what it still says is kept too."""
+    assert child.stdin is not None
     assert child.stdout is not None
     kept = _Kept(file, log)
+    late = False
     with DefaultSelector() as selector:
         selector.register(child.stdout, EVENT_READ)
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
-                if time.monotonic() < deadline:
-                    continue
-                _end(child)
-                return _Heard(None, kept.finish())
-            data = os.read(child.stdout.fileno(), READ)
-            if not data:
-                return _Heard(_code(child, deadline), kept.finish())
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            data = os.read(child.stdout.fileno(), READ) if ready else b""
             kept.add(data)
+            if ready and not data:
+                break
+            if time.monotonic() >= deadline:
+                if late:
+                    break
+                late = True
+                deadline = time.monotonic() + END_SECONDS
+                child.stdin.close()
+    return _Heard(None if late else _code(child, deadline), kept.finish())
 
 
 def _code(child: "subprocess.Popen[bytes]", deadline: float) -> int | None:
@@ -112,20 +117,17 @@ def _code(child: "subprocess.Popen[bytes]", deadline: float) -> int | None:
 def _end(child: "subprocess.Popen[bytes]") -> None:
     """Tell the keeper to end the check, by closing its input, and wait until it has."""
     assert child.stdin is not None
-    assert child.stdout is not None
     child.stdin.close()
-    if child.poll() is not None:
-        return
     try:
         child.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:  # stuck in the kernel; it takes its children's output with it
+    except subprocess.TimeoutExpired:  # stuck in the kernel
         child.kill()
 
 
 class _Kept:
     """Output on its way to a file: the head as it comes, of the rest the last part."""
 
-    def __init__(self, file: BinaryIO, log: str) -> None:
+    def __init__(self, file: IO[bytes], log: str) -> None:
         self._file = file
         self._log = log
         self._head = bytearray()
@@ -155,7 +157,7 @@ class _Kept:
 
     def _write(self, data: bytes) -> None:
         try:
-            self._file.write(data)
-            self._file.flush()
+            while data:
+                data = data[self._file.write(data) :]
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", place=Place(self._log)) from None

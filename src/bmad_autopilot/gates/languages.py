@@ -62,9 +62,8 @@ JAVASCRIPT = Language(
     ),
     _re(rf"{_WORDS}\s*[.(]|\bt\.(?:is|true|false|deepEqual|throws|truthy|like|ok|equal|same)\b|\.rejects\b"),
     _re(
-        rf"\bexpect\(\s*(?:{_TRUE}|!\s*false)\s*\)|\bexpect\(\s*(\d+)\s*\)\.to\w+\(\s*\1\s*\)"
-        rf"|\bassert\.ok\(\s*true"
-        rf"|\bt\.pass\(|{_CONSTANT}"
+        r"\bexpect\(\s*(?:true|false|\d+|!0|!\s*false)\s*\)(?:\.\w+)*(?:\(\s*(?:true|false|\d+)?\s*\))?(?![\w(.])"
+        rf"|\bassert\.ok\(\s*true|\bt\.pass\(|{_CONSTANT}"
     ),
     skip_here=_re(
         r"(?<![\w.$])(?:it|test|specify)(?:\.\w+)*?\.(?:skip|todo|fixme|failing|fails|skipIf|runIf)\b"

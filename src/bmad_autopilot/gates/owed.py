@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ..board import markdown
 from ..board.specs import read_spec
@@ -67,6 +68,11 @@ def _read(document: Document) -> Text | Objection:
         return owes("story-file-incomplete", f"{listed([document.path])} {error.message}.")
 
 
+@lru_cache(maxsize=256)  # the same file is looked at after every call of a story
+def _story(document: Document) -> StoryFile:
+    return read_story(Text(document.path, document.raw))
+
+
 def _spec_problems(document: Document, step: Owes) -> Iterator[Objection]:
     text = _read(document)
     if isinstance(text, Objection):
@@ -92,7 +98,7 @@ def _story_problems(look: WorkLook, document: Document) -> Iterator[Objection]:
     if isinstance(text, Objection):
         yield text
         return
-    story = read_story(text)
+    story = _story(document)
     if look.owes is Owes.STORY:
         missing = _missing(story, text.text)
         if missing:
@@ -150,10 +156,9 @@ def _all_below_done(tasks: Sequence[Task], index: int) -> bool:
 
 def _cut(look: WorkLook, story: StoryFile) -> Iterator[Objection]:
     """Tasks and criteria may be worded anew and added to; fewer of them is less than was asked for."""
-    before = _read(look.story_before) if look.story_before is not None else None
-    if before is None or isinstance(before, Objection):
+    if look.story_before is None or isinstance(_read(look.story_before), Objection):
         return
-    then = read_story(before)
+    then = _story(look.story_before)
     now = {_bare(task.text) for task in story.tasks}
     gone = [task.text for task in then.tasks if not task.done and _bare(task.text) not in now]
     if gone and len(story.tasks) < len(then.tasks):

@@ -1,6 +1,7 @@
 """protected-path: what judges the work, runs by itself, or steers agents is not theirs to change."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from .asked import names_path
 from .globs import matches
@@ -32,6 +33,7 @@ _PROTECTED = (*_POLICY, *_CI, *_HOOKS, *_AGENTS, *_GIT, *_BMAD)
 _OPEN = ("_bmad/render/", "_bmad/_memory/", ".bmad/_memory/", "_bmad/*/agents/*-sidecar/")
 
 
+@lru_cache(maxsize=4096)
 def is_protected(path: str) -> bool:
     return matches(path, _PROTECTED) and not matches(path, _OPEN)
 

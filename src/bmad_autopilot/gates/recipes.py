@@ -1,11 +1,14 @@
 """Targets of a Makefile or justfile, as far as a check depends on them."""
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .shell import words_of
 
 MAX_LINES = 20_000
+
+_RUNNERS = {"make", "gmake", "just", "MAKE"}
 
 _TARGET = re.compile(r"^([A-Za-z0-9_.][\w.%/-]*(?:[ \t]+[\w.%/-]+)*)[^:=\n]{0,100}?::?(?![=:])[ \t]*([^\n]*)$")
 
@@ -44,12 +47,20 @@ def _add(found: dict[str, Recipe], targets: list[str], line: str) -> None:
 def needed(recipes: dict[str, Recipe], commands: tuple[str, ...]) -> list[str]:
     """The targets that the checks name, with those they need or call in turn."""
     used: dict[str, None] = {}
-    todo = [word for command in commands for word in words_of(command)]
+    todo = list(_called(commands))
     while todo:
         word = todo.pop()
         if word in recipes and word not in used:
             used[word] = None
             recipe = recipes[word]
             todo += recipe.needs
-            todo += [part for line in recipe.lines for part in words_of(line)]
+            todo += _called(recipe.lines)
     return list(used)
+
+
+def _called(lines: Iterable[str]) -> Iterator[str]:
+    """What `make` or `just` is told in these lines; `npm run lint` is no target `run`."""
+    for line in lines:
+        words = words_of(line)
+        if _RUNNERS & set(words):
+            yield from words

@@ -3,7 +3,7 @@
 import re
 
 from .globs import matches
-from .suites import is_test_path
+from .suites import TEST_FOLDERS, is_test_path
 
 MAX_LINES = 20_000
 
@@ -89,8 +89,8 @@ def _names_tests(line: str) -> bool:
 
 def _is_tests(entry: str) -> bool:
     plain = entry.strip().removeprefix("<rootDir>/").replace("**/", "").replace("*", "x").strip("^$")
-    name = plain.rstrip("/").rpartition("/")[2].lower()
-    return is_test_path(plain) or name in ("test", "tests", "spec", "specs", "__tests__") or "test" in name
+    parts = plain.lower().rstrip("/").split("/")
+    return is_test_path(plain) or "test" in parts[-1] or any(part in TEST_FOLDERS for part in parts)
 
 
 def _fewer_places(before: str, after: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
 from .languages import BY_EXTENSION, RUST, Language
@@ -9,7 +10,7 @@ from .languages import BY_EXTENSION, RUST, Language
 MAX_SUITE = 1024 * 1024
 MAX_CASES = 5000
 
-_FOLDERS = frozenset(
+TEST_FOLDERS = frozenset(
     "test tests __tests__ spec specs e2e cypress integration-tests integration_tests unit-tests androidtest "
     "unittests testing".split()
 )
@@ -59,7 +60,7 @@ def is_test_path(path: str) -> bool:
         return True
     parts = folders.lower().split("/")
     return extension_of(name) in BY_EXTENSION and any(
-        part in _FOLDERS or part.endswith((".tests", ".test", "-tests")) for part in parts
+        part in TEST_FOLDERS or part.endswith((".tests", ".test", "-tests")) for part in parts
     )
 
 
@@ -68,6 +69,7 @@ def extension_of(path: str) -> str:
     return name[name.rfind(".") :].lower() if "." in name else ""
 
 
+@lru_cache(maxsize=256)  # what stood there before is looked at again after every call of a story
 def read_suite(path: str, raw: bytes | None) -> Suite | None:
     """None where the language is not known to us or the file is too large."""
     language = BY_EXTENSION.get(extension_of(path))

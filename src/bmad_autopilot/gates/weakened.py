@@ -26,6 +26,7 @@ MAX_FILE = 1024 * 1024
 MAX_FILES = 1000
 
 _MAKEFILES = ("makefile", "gnumakefile", "justfile", ".justfile")
+_RUNNERS = set("npm npx yarn pnpm bun bunx run run-s run-p npm-run-all concurrently turbo nx lerna".split())
 _PLACEHOLDER = "no test specified"  # what `npm init` leaves behind
 
 
@@ -109,6 +110,7 @@ def _used_scripts(scripts: dict[str, str], commands: tuple[str, ...]) -> set[str
     todo = list(commands)
     while todo:
         words = set(words_of(todo.pop()))
+        words = words - _RUNNERS if words & _RUNNERS else set()
         for name in scripts.keys() - used:
             bare = re.sub(r"^(?:pre|post)", "", name)
             if name in words or (bare in used and bare != name):

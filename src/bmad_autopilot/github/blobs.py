@@ -62,7 +62,7 @@ class _Contents:
             size = self._sizes.get(blob, MAX_FILE + 1)
             if size > MAX_FILE:
                 continue
-            if size > room:
+            if size > room and chosen:
                 break
             chosen.append(blob)
             room -= size

@@ -38,12 +38,13 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "log.showSignature=false",  # it would run gpg.program
     "trailer.separators=:",
+    "core.commentChar=#",  # were it an A, our trailers would be comments
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
     "advice.addEmbeddedRepo=false",
 )
 _LOCK = re.compile(r"'([^'\n]+\.lock)'")  # in every language git speaks
-_LOST_LOCK_ROUNDS = 3  # a lock that was in the way and is gone; more often it is no lock but a refusal
+_LOST_LOCKS = 3  # in the way, and gone when we looked; more often, and it is no lock but a place we may not write
 
 
 class GitError(AutopilotError):
@@ -119,25 +120,16 @@ class Git:
         argv = [*self._program]
         argv += [encode(part) for setting in settings for part in ("-c", setting)]
         argv += [encode(argument) for argument in arguments]
-        own = self._environment | ({"GIT_INDEX_FILE": index} if index else {}) | dict(environment or {})
         if any(b"\0" in part for part in argv):
             raise GitError(f"git {arguments[0]}: a NUL in an argument")
-        deadline = time.monotonic() + LOCK_SECONDS
-        lost = 0
+        own = self._environment | ({"GIT_INDEX_FILE": index} if index else {}) | dict(environment or {})
+        patience = _Patience()
         while True:
             heard = _talk(argv, own, feed, seconds, limit)
             if heard.code in codes:
                 return Answer(heard.code, heard.out, heard.err)
-            lock = _LOCK.search(heard.err)
-            if heard.code is None or lock is None:
+            if not patience.waits(heard):
                 raise self._error(arguments[0], heard)
-            held = os.path.lexists(lock[1])
-            lost += not held
-            if lost > _LOST_LOCK_ROUNDS:
-                raise self._error(arguments[0], heard)
-            if held and time.monotonic() >= deadline:
-                raise _locked(lock[1])
-            time.sleep(0.02)
 
     def _error(self, command: str, heard: Heard) -> GitError:
         said = heard.problem or last_line(heard.err) or f"exit code {heard.code}"
@@ -167,6 +159,27 @@ def _talk(argv: list[bytes], environment: dict[str, str], feed: bytes, seconds: 
         return talk(argv, environment, feed, seconds=seconds, limit=limit)
     except (OSError, ValueError) as error:
         raise GitError(f"git cannot be started: {error}") from None
+
+
+class _Patience:
+    """How long somebody else's lock is waited for: a person may be committing at the same time."""
+
+    def __init__(self) -> None:
+        self._deadline = time.monotonic() + LOCK_SECONDS
+        self._lost = 0
+
+    def waits(self, heard: Heard) -> bool:
+        """Did a lock stop it? Then wait a little. A lock that stays is an error of its own."""
+        lock = _LOCK.search(heard.err)
+        if heard.code is None or lock is None:
+            return False
+        if os.path.lexists(lock[1]):
+            if time.monotonic() >= self._deadline:
+                raise _locked(lock[1])
+        else:
+            self._lost += 1
+        time.sleep(0.02)
+        return self._lost <= _LOST_LOCKS
 
 
 def _locked(lock: str) -> ConflictError:

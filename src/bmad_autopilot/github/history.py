@@ -19,6 +19,18 @@ class Commit(NamedTuple):
     trailers: tuple[tuple[str, str], ...]  # a key may stand more than once
 
 
+def head_of(git: Git) -> str | None:
+    """None: no commit yet, or no repository."""
+    if git.work_tree is None:
+        return None
+    return git.ask("rev-parse", "--verify", "--quiet", "HEAD", codes=(0, 1)).text or None
+
+
+def branch_of(git: Git) -> str:
+    """Empty where none is checked out."""
+    return "" if git.work_tree is None else git.ask("branch", "--show-current").text
+
+
 def is_ancestor(git: Git, older: str, newer: str) -> bool:
     """Is `older` in the history of `newer`? A commit is in its own."""
     check_revision(older, newer)

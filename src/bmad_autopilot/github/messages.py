@@ -16,6 +16,8 @@ _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 # All control characters, the invisible ones that turn text round, and halves of surrogate pairs.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+_CUT = re.compile("(?<=-{24} )>8(?= -{24})")  # below such a line git sees no trailer
+
 
 def write_message(message: str, trailers: Mapping[str, str]) -> str:
     """Subject, body, and the trailers as a paragraph of their own, whatever the body ends with."""
@@ -34,7 +36,7 @@ def trailer_value(value: str) -> str:
 
 
 def _clean(text: str) -> str:
-    return _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CUT.sub("8<", _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def _key(key: str) -> str:

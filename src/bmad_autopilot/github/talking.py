@@ -110,7 +110,9 @@ def _has_ended(pid: int, seconds: float) -> bool:
     """Popen.wait with a limit sleeps a millisecond between two looks: half of what git itself takes."""
     fd = os.pidfd_open(pid)
     try:
-        return bool(select.select([fd], [], [], seconds)[0])
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
     finally:
         os.close(fd)
 

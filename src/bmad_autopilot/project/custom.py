@@ -6,6 +6,7 @@ from typing import NamedTuple
 EXIT = "exit"
 EVIDENCE = "evidence"
 
+MAX_STEPS = 20  # of a workflow
 # What an agent is told in advance by the project, in all and each.
 MAX_ANSWERS = 12
 MAX_ANSWER = 500

@@ -21,7 +21,9 @@ def unknown_key(text: Text, name: str, shape: str, known: list[str]) -> FileErro
     mine = {word: f"{name.rpartition('.')[0]}.{word}".lstrip(".") for word in beside}
     anywhere = {other.rpartition(".")[2]: other for other in known}
     same = {last: anywhere[last]} if last in anywhere else {}
-    tries = (suggest(last, names, alike) for names, alike in ((mine, 0.8), (same, 1), (mine, 0.6), (anywhere, 0.6)))
+    tries = (
+        suggest(last, names, alike) for names, alike in ((mine, 0.8), (same, 1), (mine, 0.6), (anywhere, 0.6))
+    )
     hint = next(filter(None, tries), f"here stand: {', '.join(beside)}")
     return refusal(text, name, f"unknown key `{name}`", "", "", hint)
 

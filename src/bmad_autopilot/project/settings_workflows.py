@@ -8,14 +8,13 @@ from ..core.errors import FileError, Place
 from ..core.owes import Owes
 from ..files import Text, read_bytes
 from .config import Config
-from .custom import CustomStep
+from .custom import MAX_STEPS, CustomStep
 from .placeholders import PROMPT, used
 from .schema import STEPS
 from .settings_errors import refusal, shown, suggest
 from .settings_file import ReadFile
 from .toml import line_of
 
-MAX_STEPS = 20
 MAX_PROMPT = 20_000
 
 

@@ -92,8 +92,7 @@ def to_json(question: Question) -> Object:
 
 def read_question(path: str, id: str) -> Question | None:
     """None where there is no such file. One that does not ask anything is an error: somebody has edited it."""
-    hint = f"remove it: rm {path}; the run asks again"
-    data = read_object(path, hint=hint)
+    data = read_object(path)
     if data is None:
         return None
     asked = Question(
@@ -113,7 +112,7 @@ def read_question(path: str, id: str) -> Question | None:
     )
     if not asked.question or not asked.story:
         problem = "asks nothing" if not asked.question else "names no story"
-        raise FileError(problem, place=Place(path), hint=hint)
+        raise FileError(problem, place=Place(path))
     answer = data.get("answer")
     return bounded(asked)._replace(
         id=id,

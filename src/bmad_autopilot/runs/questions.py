@@ -54,7 +54,7 @@ def ask(run: str, question: Question, now: float) -> Question:
         number = max((int(id[1:]) for _, id in _files(folder)), default=0) + 1
         if number > MAX_QUESTIONS:
             raise ConflictError(f"this run has asked {MAX_QUESTIONS} questions", place=Place(folder))
-        asked = wanted._replace(id=f"q{number}", asked_at=now)
+        asked = wanted._replace(id=f"q{number}", asked_at=round(now, 3))
         write_object(os.path.join(folder, f"{number:03}.json"), to_json(asked))
         return asked
 
@@ -66,8 +66,8 @@ def questions_of(run: str) -> tuple[list[tuple[str, Question]], list[Diagnostic]
         try:
             question = read_question(path, id)
         except FileError as error:
-            place = error.place or Place(path)
-            broken.append(Diagnostic(Severity.WARNING, "question-file", error.message, place, error.hint))
+            place, hint = error.place or Place(path), f"remove it: rm {path}; the run asks again"
+            broken.append(Diagnostic(Severity.WARNING, "question-file", error.message, place, hint))
             continue
         if question is not None:
             found.append((path, question))
@@ -104,7 +104,7 @@ def answer(path: str, text: str, by: By, now: float | None = None) -> Question:
         problem = why_invalid(question, text)
         if problem:
             raise UsageError(problem)
-        moment = time.time() if now is None else now
+        moment = round(time.time() if now is None else now, 3)  # as it will be read back
         done = question._replace(answer=normalised(question, text), answered_at=moment, by=by)
         write_object(path, to_json(done))
         return done

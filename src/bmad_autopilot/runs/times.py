@@ -7,10 +7,9 @@ _LATEST = 253_402_300_799.0  # the last second of the year 9999: beyond it ISO 8
 
 def iso(at: float) -> str:
     """`2026-02-26T12:00:00.250Z`; a whole second without its fraction."""
-    at = min(max(at, 0.0), _LATEST)
-    moment = datetime.fromtimestamp(round(at, 3), UTC)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
-    return f"{text}.{moment.microsecond // 1000:03}Z" if moment.microsecond >= 1000 else f"{text}Z"
+    seconds, thousandths = divmod(round(min(max(at, 0.0), _LATEST) * 1000), 1000)
+    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{thousandths:03}Z" if thousandths else f"{text}Z"
 
 
 def seconds_of(value: object) -> float:

@@ -32,7 +32,7 @@ _BEGINNINGS = (
 _WORDS = "|".join(re.escape(word) for words in _BEGINNINGS for word in words.split())
 _BEGINS = re.compile(rf"(?:{_WORDS})\b", re.IGNORECASE)
 _FILLER = re.compile(
-    r"(?:so|and|but|then|now|please|just|alors|donc|also|bitte|pues|por favor|итак)\b[\s,:]*", re.IGNORECASE
+    r"^(?:so|and|but|then|now|please|just|alors|donc|also|bitte|pues|por favor|итак)\b[\s,:]*", re.IGNORECASE
 )
 _PARTICLE = re.compile(
     r"\bли\b|-t-(?:il|elle|on)\b|吗|嗎|是否|要不要|能否|可否|(?:です|ます|でしょう)か", re.IGNORECASE
@@ -64,4 +64,4 @@ def _last_sentence(question: str) -> str:
     """The last one that ends with a question mark, else the last one."""
     sentences = [part.strip() for part in re.findall(r"[^.!?。？！\n]+[.!?。？！]*", question) if part.strip()]
     asked = [sentence for sentence in sentences if sentence[-1] in "?？"] or sentences or [""]
-    return _FILLER.sub("", asked[-1].lstrip("¿-*> \t\"'«("), count=1)
+    return _FILLER.sub("", asked[-1].lstrip("¿-*> \t\"'«("))

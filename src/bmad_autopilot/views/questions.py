@@ -8,7 +8,7 @@ from ..runs.answering import are_numbered
 from ..runs.question import Question
 from ..runs.supervisor import Owner, described
 from .calls import span
-from .terminal import Terminal, clean, wrap
+from .terminal import Terminal, clean, cut, display_width, wrap
 
 MOST_LINES = 12  # of a context, in a list
 
@@ -43,8 +43,10 @@ def render(view: QuestionsView, out: Terminal) -> Iterator[str]:
         yield f"  {out.style('→', 'cyan')} {clean(waiting.command)}"
         yield ""
     for problem in view.broken:
-        yield from _fit(f"{out.style('!', 'yellow')} {clean(problem)}", out, "  ")
-    yield _summary(view)
+        first, *more = _fit(f"! {clean(problem)}", out, "  ")
+        yield out.style(first[0], "yellow") + first[1:]
+        yield from more
+    yield from _fit(_summary(view), out, "  ")
 
 
 def one(waiting: Waiting, out: Terminal, most: int | None = None) -> Iterator[str]:
@@ -53,8 +55,12 @@ def one(waiting: Waiting, out: Terminal, most: int | None = None) -> Iterator[st
     words = [asked.step, asked.reason, f"waits {span(waiting.seconds)}"]
     if waiting.more:
         words.append(f"{waiting.more} more after it")
-    details = " · ".join(clean(word) for word in words if word)
-    yield f"{out.style(clean(asked.story), 'bold')}  {out.style(details, 'dim')}"
+    story, details = clean(asked.story), " · ".join(clean(word) for word in words if word)
+    if out.is_terminal and display_width(story) + 2 + display_width(details) > out.width:
+        yield out.style(cut(story, out.width), "bold")
+        yield from (out.style(line, "dim") for line in wrap(f"  {details}", out.width, "  "))
+    else:
+        yield f"{out.style(story, 'bold')}  {out.style(details, 'dim')}"
     yield from _text(asked.question, out, None)
     for line in _text(asked.context, out, most):
         yield out.style(line, "dim")

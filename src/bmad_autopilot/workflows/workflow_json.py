@@ -4,9 +4,8 @@ from typing import Any, cast
 
 from ..core.errors import FileError, Place
 from ..core.owes import Owes
+from ..project.custom import MAX_STEPS
 from .pipelines import Step, Workflow
-
-MAX_STEPS = 20
 
 _TEXTS = ("skill", "prompt", "before", "after")
 _FLAGS = ("clean", "fresh")

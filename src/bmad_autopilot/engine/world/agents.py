@@ -4,29 +4,56 @@ import os
 import time
 import uuid
 
-from ...agents.attempts import State, read_spec, state_of
+from ...agents.attempts import State, read_result, read_spec, state_of
 from ...agents.limits import limits_file, limits_folder, read_parked
+from ...agents.settling import stop
+from ...agents.verdicts import is_harvested
 from ...agents.watching import cancel
-from ...core.errors import FileError
+from ...core.errors import AutopilotError, FileError
 from ...core.owes import Owes
 from ...github.staging import stage
 from ...github.trees import changes
+from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import attempts_of
 from ...workflows.step_context import Halfway
 from ..briefing import brief
 from ..calling import AccountParked, Job, begin, skill_for
 from ..doors import CallId, CallOrder, Gathered
+from ..evidence import Evidence
 from ..gathering import Place, gather
+from ..judging import STOPPED
 from ..snapshots import STATE, STORY, keep_before
 from .repository import RepositoryDoors
-
-STOPPED = "stopped with the run"
 
 
 class AgentDoors(RepositoryDoors):
     def call_state(self, call: CallId) -> str:
-        return state_of(self.folder(call)).value
+        state = state_of(self.folder(call))
+        return State.RUNNING.value if state is State.FINISHED and self._goes_on(call) else state.value
+
+    def _goes_on(self, call: CallId) -> bool:
+        """An instance's command has only begun the work: what the files say decides, within the same time."""
+        folder, config = self.folder(call), self.project.config
+        if is_harvested(folder) or not any(agent.completion == EVIDENCE for agent in config.agents.values()):
+            return False
+        spec, result = read_spec(folder), read_result(folder)
+        custom = config.agents.get(spec.agent)
+        if custom is None or custom.completion != EVIDENCE or result is None or result.exit != 0:
+            return False
+        if time.time() > result.started_at + config.story_timeout_cap * 60:
+            stop(spec)
+            return False
+        return not self._shows(spec.story, call.step)
+
+    def _shows(self, story: str, name: str) -> bool:
+        steps = (*self.lane.workflow.steps, self.lane.workflow.fix)
+        step = next((step for step in steps if step.name == name), None)
+        try:
+            look = Evidence(self.project, story)
+            return step is None or look.is_blocked or look.question() is not None or look.shows(step)
+        except AutopilotError:
+            return False
 
     def start(self, order: CallOrder) -> None:
         folder = self.folder(order.id)
@@ -49,7 +76,7 @@ class AgentDoors(RepositoryDoors):
         )
 
         def ready() -> None:
-            keep_before(folder, books)
+            keep_before(folder, books, project.root.checkout)
             if step.owes is Owes.VERDICT:
                 self._stage(order)
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ...agents.attempts import read_result, read_spec
 from ...board.sprint import Board, read_board
 from ...core.errors import FileError
 from ...github.git import Git
@@ -62,12 +61,3 @@ class Ground:
         except FileError:
             return books_of(self.project, None, None, key)
         return books_of(self.project, board, board.rows.get(key), key)
-
-    def touched(self, call: CallId) -> tuple[str | None, str | None]:
-        """The work tree's hash before a call and at its end, where both are known."""
-        folder = self.folder(call)
-        try:
-            spec, result = read_spec(folder), read_result(folder)
-        except FileError:
-            return None, None
-        return spec.tree, result.tree if result else None

@@ -2,10 +2,13 @@
 
 import time
 
-from ...core.errors import ConflictError
+from ...agents.watching import cancel
+from ...core.errors import ConflictError, FileError
+from ...core.statuses import PARKED
 from ...runs.question import By, Kind, Source, read_question
 from ...runs.question import Question as Kept
 from ...runs.questions import answer, ask, deliver, questions_of
+from ..closing import BLOCKED_GRACE
 from ..doors import CallId, Question
 from ..progress import Progress
 from .ground import Ground
@@ -13,6 +16,7 @@ from .ground import Ground
 
 class PeopleDoors(Ground):
     progress: Progress | None = None
+    _blocked_since: float | None = None
 
     def ask(self, question: Question) -> str:
         own = question.code == "agent"
@@ -57,7 +61,23 @@ class PeopleDoors(Ground):
         folder = self.folder(call)
         if self.progress is None or self.progress.call != call:
             self.progress = Progress(folder, call, self.project.config, self.told)
-        self.waiting.for_call(folder, (self.project.require_board(),), self.progress.tell)
+        books = self.books(self.progress.story or self.lane.key)
+        self.waiting.for_call(folder, (books.board, books.review, books.state), self.progress.tell)
+        self._end_blocked(call)
+
+    def _end_blocked(self, call: CallId) -> None:
+        """An agent that declares its story blocked, and stays by that, is given time to end and then ended."""
+        assert self.progress is not None
+        try:
+            row = self.board().rows.get(self.progress.story)
+        except FileError:
+            return
+        if row is None or row.meaning != PARKED:
+            self._blocked_since = None
+        elif self._blocked_since is None:
+            self._blocked_since = time.monotonic()
+        elif time.monotonic() >= self._blocked_since + BLOCKED_GRACE:
+            cancel(self.folder(call), f"the story is blocked: {row.reason or row.status.raw}")
 
 
 def _answered(path: str, said: str) -> Kept:

@@ -15,8 +15,9 @@ from ...github.ground import look_at_ground, refusal
 from ...github.history import find_commit
 from ...github.identities import OURS
 from ...github.saving import save_all
-from ...github.trees import changes, without
+from ...github.trees import without
 from ..doors import CommitOrder, Tree
+from ..touching import touched_paths
 from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
@@ -73,15 +74,8 @@ class RepositoryDoors(Ground):
         return sorted(paths - self.dirty)
 
     def _touched_by(self, order: CommitOrder) -> set[str]:
-        paths: set[str] = set()
-        for call in order.calls:
-            before, after = self.touched(call)
-            if after is None or before is None:  # cut off before anybody could look: all that is there
-                before, after = order.tree, work.look(self.git.top, self._plain, f"{self.run}/index").tree
-            if before and after and before != after:
-                found = changes(self.git, before, after)
-                paths |= {path for change in found for path in (change.path, change.old_path)}
-        return paths
+        now = work.look(self.git.top, self._plain, f"{self.run}/index").tree
+        return touched_paths(self.git, map(self.folder, order.calls), (order.tree, now))
 
     def save(self, story: str, why: str) -> str:
         ref = f"{SAVED}{os.path.basename(self.run)}/{int(time.time())}"

@@ -1,0 +1,132 @@
+"""From how a run ended to what is said about it."""
+
+import os
+import re
+import time
+
+from ..board.overview import EpicView, next_action, overview
+from ..board.sprint import Board, action_items, read_board
+from ..core.commands import command
+from ..core.errors import FileError
+from ..core.records import RunRecord
+from ..core.statuses import DONE, OPTIONAL
+from ..engine.lane import Lane
+from ..engine.running import RunEnd
+from ..files import read_text
+from ..project.open import Project
+from ..runs.questions import open_questions
+from ..views.questions import Waiting
+from ..views.summary import Question, Summary
+from .taking_over import take_over
+
+DEFERRED = "deferred-work.md"
+_ENTRY = re.compile(r"[-*] (?!\[[xX]\])")
+
+Command = tuple[str, str]
+
+
+def summarise(project: Project, end: RunEnd) -> Summary:
+    lane, run = end.lane, end.record
+    board = _board(project)
+    epics = overview(board) if board else []
+    done, left = _stories(lane, epics)
+    asked = open_questions(end.folder)
+    waits = [Waiting(question, end.run_id, 0.0) for question in asked]
+    steps = [step for story in run.stories.values() for step in story.steps]
+    retro = _retrospective(lane, epics)
+    return Summary(
+        end.status,
+        _target(lane),
+        end.run_id,
+        done,
+        left,
+        commits=len(run.commits) + sum(len(story.commits) for story in run.stories.values()),
+        rounds=_rounds(lane, run),
+        calls=sum(len(step.calls) for step in steps),
+        agent_seconds=run.seconds,
+        seconds=max(0.0, time.time() - run.began),
+        dollars=run.dollars,
+        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced,
+        unpriced=run.unpriced,
+        tokens=run.tokens,
+        checks=bool(lane.checks),
+        retrospective=retro,
+        action_items=tuple(item.action for item in action_items(board) if item.status != "done") if board else (),
+        deferred=_deferred(project),
+        questions=tuple(Question(question.story, question.question) for question in asked),
+        hand_over=take_over(project.config, lane, run, project.root.checkout) if _is_by_hand(end) else (),
+        next=tuple(_next(end, epics, waits, retro)),
+    )
+
+
+def _board(project: Project) -> Board | None:
+    try:
+        return read_board(project.require_board())
+    except FileError:
+        return None
+
+
+def _target(lane: Lane) -> str:
+    return f"the next step of {lane.key}" if lane.scope == "step" else lane.key
+
+
+def _stories(lane: Lane, epics: list[EpicView]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    rows = [row for epic in epics for row in epic.stories]
+    own = [row for row in rows if (row.epic == lane.epic if lane.scope == "epic" else row.key == lane.key)]
+    done = tuple(row.key for row in own if row.meaning == DONE)
+    return done, tuple((row.key, row.status.raw) for row in own if row.meaning != DONE)
+
+
+def _rounds(lane: Lane, run: RunRecord) -> int:
+    """Reviews that gave a verdict."""
+    review = lane.workflow.review.name if lane.workflow.review else ""
+    steps = [step for story in run.stories.values() for step in story.steps if step.step == review]
+    return sum(any(call.finding in ("good", "changes") for call in step.calls) for step in steps)
+
+
+def _retrospective(lane: Lane, epics: list[EpicView]) -> str:
+    epic = next((epic for epic in epics if epic.number == lane.epic), None)
+    retro = epic.retrospective if epic and lane.scope == "epic" and lane.retrospective != "never" else None
+    is_open = retro is not None and retro.meaning == OPTIONAL and epic is not None and epic.is_closed
+    return retro.key if retro and is_open else ""
+
+
+def _deferred(project: Project) -> int:
+    """What reviews have put off; ticked entries are done."""
+    path = os.path.join(project.folders.implementation, DEFERRED)
+    try:
+        text = read_text(path).text if os.path.exists(path) else ""
+    except FileError:
+        return 0
+    return sum(_ENTRY.match(line) is not None for line in text.splitlines())
+
+
+def _is_by_hand(end: RunEnd) -> bool:
+    return end.status == "handed-over"
+
+
+def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
+    lane = end.lane
+    if end.status == "waiting" and waits:
+        return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
+    if end.status in ("waiting", "handed-over"):
+        return [("bmad resume", "once it can go on")]
+    if end.status == "left":
+        return [("bmad resume", "go on where it stood")]
+    if end.status == "failed":
+        story = next(reversed(end.record.stories), lane.key)
+        return [("bmad resume", "go on after all"), (command("restart", story), "or begin the story anew")]
+    return _after(lane, epics, retro)
+
+
+def _after(lane: Lane, epics: list[EpicView], retro: str) -> list[Command]:
+    found = []
+    if retro:
+        found.append((command("run-epic", lane.epic or lane.key, "--retrospective"), "look back on the epic"))
+    action = next_action(epics)
+    if action is None:
+        return found or [("bmad status", "nothing is left to do")]
+    epic = next(epic for epic in epics if any(row.key == action.story_id for row in epic.stories))
+    if lane.scope == "epic" and epic.number:
+        return [*found, (command("run-epic", epic.number), f"the next epic: {action.story_id} comes first")]
+    return [*found, ("bmad next", f"{action.type} {action.story_id}")]

@@ -1,0 +1,155 @@
+"""Starting a run and watching it: what is planned, what happens, what came of it."""
+
+import gc
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from ..board.sprint import Row
+from ..core.errors import FileError
+from ..engine.running import Caps, DirtyTree, RunEnd, start_run, with_policy
+from ..project.config import ROLES
+from ..project.open import Project
+from ..runs.finding import Run, unfinished
+from ..runs.journal import Journal
+from ..runs.layout import runs_folder
+from ..views import preface, summary
+from ..views.asking import TerminalHuman
+from ..views.run_log import RunLog
+from ..views.run_view import EventView, LiveView, LogView, RunView, can_live
+from ..views.terminal import clean, display_width
+from .ending import summarise
+from .facts import Facts, terminal
+from .planning import refuse_duplicates
+from .preparing import prepare
+from .running_options import RunOptions
+
+MAX_KEY = 28  # columns that story keys are lined up in
+
+
+class Order(NamedTuple):
+    """What a command wants run."""
+
+    scope: str  # epic, story, step
+    key: str
+    title: str
+    rows: list[Row]
+    confirm: bool = False
+
+
+def run(ctx: click.Context, facts: Facts, order: Order, options: RunOptions) -> NoReturn:
+    gc.enable()  # it may be here for a night
+    refuse_duplicates(facts, order.rows)
+    project = with_policy(facts.project, lambda kind, data, at: None)  # what it says is said when the run starts
+    planned = prepare(project, order.title, order.rows, options, first_only=order.scope == "step")
+    before = next((run for run in _unfinished(project) if run.target == order.key), None)
+    with watching(ctx, project, order.rows, before, as_json=options.as_json) as view:
+        if isinstance(view, EventView):
+            view("plan", preface.document(planned), time.time())
+        view.say([*preface.render(planned, terminal(ctx)), ""])
+        if order.confirm:
+            click.confirm("Do it?", default=True, abort=True, err=True)
+        end = _start(facts.project, order, options, view)
+    finish(ctx, project, end, view)
+
+
+def _start(project: Project, order: Order, options: RunOptions, view: RunView) -> RunEnd:
+    def start(allow_dirty: bool) -> RunEnd:
+        return start_run(
+            project,
+            order.scope,
+            order.key,
+            told=view,
+            human=human_at(view),
+            caps=Caps(options.max_cost, options.max_hours),
+            retrospective=options.retrospective,
+            allow_dirty=allow_dirty,
+        )
+
+    try:
+        return start(options.allow_dirty)
+    except DirtyTree as dirty:
+        if not can_ask(view) or not _leaves_out(dirty.paths):
+            raise
+    return start(True)
+
+
+def _leaves_out(paths: tuple[str, ...]) -> bool:
+    for path in paths[:10]:
+        click.echo(f"  changed: {clean(path)}", err=True)
+    if len(paths) > 10:
+        click.echo(f"  … {len(paths) - 10} more", err=True)
+    return click.confirm("These are not committed. Go on, and leave them out of every commit?", err=True)
+
+
+@contextmanager
+def watching(
+    ctx: click.Context, project: Project, rows: list[Row], before: Run | None, *, as_json: bool
+) -> Iterator[RunView]:
+    """Whatever happens, nothing half drawn is left behind."""
+    view = _view(ctx, project, rows, before, as_json=as_json)
+    view.catch_up(_told(before))
+    try:
+        yield view
+    finally:
+        view.close()
+
+
+def _view(ctx: click.Context, project: Project, rows: list[Row], before: Run | None, *, as_json: bool) -> RunView:
+    if as_json:
+        return EventView()
+    out = terminal(ctx)
+    agents = {role: project.config.agent_of(role) for role in ROLES}
+    log = RunLog(agents, resuming=_place(before), shows_questions=not (out.is_terminal and _somebody()))
+    keys = min(MAX_KEY, max((display_width(clean(row.key)) for row in rows), default=0))
+    return LiveView(out, log, keys, len(rows)) if can_live(out) else LogView(out, log, keys)
+
+
+def _told(run: Run | None) -> list[tuple[str, Mapping[str, Any], float]]:
+    """Whoever goes on with a run knows what has happened in it."""
+    if run is None:
+        return []
+    try:
+        entries = Journal(run.folder, lambda value: value).entries()
+    except FileError:  # said by whoever goes on with it
+        return []
+    return [(entry.kind, entry.data, entry.at) for entry in entries]
+
+
+def _place(run: Run | None) -> str:
+    if run is None:
+        return "the run"
+    state = run.state
+    step = state.resume_from_step or state.current_step
+    return f"run {run.id} at step {step}/{max(step, state.total_steps)}"
+
+
+def _somebody() -> bool:
+    """Somebody who can be asked: in CI there is nobody, whatever the terminal says."""
+    return sys.stdin is not None and sys.stdin.isatty() and not os.environ.get("CI")
+
+
+def can_ask(view: RunView) -> bool:
+    return isinstance(view, LogView) and view.out.is_terminal and _somebody()
+
+
+def human_at(view: RunView) -> TerminalHuman | None:
+    return TerminalHuman(view) if isinstance(view, LogView) and can_ask(view) else None
+
+
+def _unfinished(project: Project) -> list[Run]:
+    return unfinished(runs_folder(project.root.path))
+
+
+def finish(ctx: click.Context, project: Project, end: RunEnd, view: RunView) -> NoReturn:
+    told = summarise(project, end)
+    if isinstance(view, EventView):
+        view("summary", {**summary.document(told), "exit_code": end.exit_code}, time.time())
+    view.say(["", *summary.render(told, terminal(ctx))])
+    view.close()
+    ctx.exit(end.exit_code)

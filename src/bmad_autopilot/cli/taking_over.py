@@ -1,0 +1,38 @@
+"""How a person takes over from an agent: in its folder, in its own conversation."""
+
+import shlex
+from collections.abc import Mapping
+
+from ..core.records import RunRecord, StepRecord, StoryRecord
+from ..engine.lane import Lane
+from ..project.config import Config
+
+# How each client goes on with a conversation, by its id.
+_RESUME: Mapping[str, tuple[str, ...]] = {
+    "claude": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+    "opencode": ("opencode", "-s"),
+    "gemini": ("gemini", "--resume"),
+    "copilot": ("copilot", "--resume"),
+    "cursor": ("cursor-agent", "--resume"),
+}
+
+
+def take_over(config: Config, lane: Lane, run: RunRecord, folder: str) -> tuple[str, ...]:
+    """What to type: where to go, and the client's own command where its last call can be gone on with."""
+    place = f"cd {shlex.quote(folder)}"
+    last = _last_call(run)
+    if last is None:
+        return (place,)
+    step, session = last
+    role = next((one.role for one in (*lane.workflow.steps, lane.workflow.fix) if one.name == step), "dev")
+    command = _RESUME.get(config.agent_of(role))
+    return (place, shlex.join((*command, session))) if command and session else (place,)
+
+
+def _last_call(run: RunRecord) -> tuple[str, str] | None:
+    stories: list[StoryRecord] = [story for story in run.stories.values() if story.steps]
+    steps: list[StepRecord] = [step for story in stories for step in story.steps if step.last]
+    newest = max(steps, key=lambda step: step.number, default=None)
+    ended = newest.last.ended if newest and newest.last else None
+    return (newest.step, str(ended.get("session") or "")) if newest and ended else None

@@ -1,0 +1,52 @@
+"""Promises to people: what they wrote stays."""
+
+from collections.abc import Callable, Iterator
+
+from .log import Actor, Effect
+from .played import Played
+
+
+def no_edit_is_overwritten(played: Played) -> Iterator[str]:
+    """A row that a person moved is not moved by us before the journal has taken note of it. Not held against us:
+    an edit while an agent works on that very story, which nobody can tell from the agent's own, and one in the
+    moment between our write and its record when we die in between."""
+    standing: dict[str, Effect] = {}
+    unrecorded: dict[str, str] = {}  # row → what it was before a write of ours that is not recorded
+    for effect in played.world.log.effects:
+        key = str(effect.data.get("key") or effect.data.get("story") or "")
+        if effect.kind == "edit-row":
+            edit_undoes_ours = unrecorded.get(key) == effect.data["after"]
+            if effect.data["during_call"] or edit_undoes_ours:
+                standing.pop(key, None)
+            else:
+                standing[key] = effect
+        elif effect.kind == "note" and effect.data["entry"] in ("edited", "story", "gone"):
+            standing.pop(key, None)
+        elif effect.kind == "note" and effect.data["entry"] == "row":
+            unrecorded[key] = effect.data["before"]
+        elif effect.kind == "note" and effect.data["entry"] == "row-set":
+            unrecorded.pop(key, None)
+        elif effect.kind == "answer" and effect.data["code"] == "rows":
+            standing.clear()  # they were asked about it
+        elif effect.kind == "restore-board":
+            standing.clear()  # theirs is kept aside, and said
+        elif effect.kind == "set-row" and effect.actor is Actor.US and key in standing:
+            edit = standing.pop(key)
+            if edit.data["after"] == effect.data["before"]:
+                yield f"{key}: {edit.data['after']} at {edit.at:.0f}, {effect.data['after']} at {effect.at:.0f}"
+
+
+def no_file_of_a_person_is_committed(played: Played) -> Iterator[str]:
+    """Unless they committed it themselves, or an agent did."""
+    mine = {str(effect.data["path"]) for effect in played.world.log.of("write-file")}
+    for commit in played.world.git.commits.values():
+        parent = played.world.git.commits[commit.parent].files if commit.parent else {}
+        for path in mine:
+            if commit.key and commit.files.get(path) != parent.get(path):
+                yield f"{path} in {commit.message}"
+
+
+PEOPLE_PROMISES: tuple[Callable[[Played], Iterator[str]], ...] = (
+    no_edit_is_overwritten,
+    no_file_of_a_person_is_committed,
+)

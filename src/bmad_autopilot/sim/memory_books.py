@@ -1,0 +1,67 @@
+"""Where one story is written about, found in a dictionary of files as the engine finds it on disk."""
+
+import re
+from functools import lru_cache
+
+from ..board.story_names import Matcher
+from ..core.keys import identify
+from ..gates.look import Document
+from .memory_git import Files, MemoryGit
+from .sample import PLANNING
+
+EPICS = f"{PLANNING}/epics.md"
+
+
+class MemoryBooks:
+    def __init__(self, git: MemoryGit, folder: str, board: str) -> None:
+        self._git = git
+        self.folder = folder
+        self.board = board
+
+    def story(self, key: str) -> str | None:
+        """The path of the story's own file, also under another slug or in a folder below."""
+        usual = f"{self.folder}/{key}.md"
+        if usual in self._git.files:
+            return usual
+        return next(iter(self._matching(key, spec=False)), None)
+
+    def spec(self, key: str) -> str | None:
+        return next(iter(self._matching(key, spec=True)), None)
+
+    def _matching(self, key: str, *, spec: bool) -> list[str]:
+        number = number_of(key)
+        own = (path for path in self._git.files if path.startswith(self.folder) and path.endswith(".md"))
+        return sorted(path for path in own if _named(path, key) == (number, spec))
+
+    def apart(self, key: str) -> list[str]:
+        """What may change without the code having changed."""
+        found = (self.board, self.story(key), self.spec(key), f"{self.folder}/deferred-work.md")
+        return [path for path in found if path]
+
+    def document(self, path: str | None) -> Document | None:
+        raw = self._git.files.get(path or "")
+        return Document(path, raw) if path and raw is not None else None
+
+
+@lru_cache(maxsize=8192)
+def number_of(key: str) -> str:
+    return identify([key])[key].number
+
+
+@lru_cache(maxsize=65536)
+def _named(path: str, key: str) -> tuple[str | None, bool]:
+    stem = path.rpartition("/")[2][:-3]
+    is_spec = stem.startswith("spec-")
+    return Matcher({key: number_of(key)}).number(stem.removeprefix("spec-")), is_spec
+
+
+def section_of(files: Files, number: str) -> str:
+    """What the epics file says about a story."""
+    return _section(files.get(EPICS, b""), number)
+
+
+@lru_cache(maxsize=1024)
+def _section(raw: bytes, number: str) -> str:
+    text = raw.decode("utf-8", "replace")
+    found = re.search(rf"^### Story {re.escape(number)}\b.*?(?=^#{{1,3}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""

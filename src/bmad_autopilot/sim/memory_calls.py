@@ -1,0 +1,91 @@
+"""An agent call in memory: a habit that runs in virtual time. Half of what it does is done halfway, so that whoever
+looks in between, or after a machine went down, finds work half done."""
+
+from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
+from ..engine.doors import CallOrder
+from .desk import Ending, Job
+from .habits.habit import Act
+from .memory_books import MemoryBooks
+from .memory_desk import Deed, MemoryDesk
+from .memory_git import MemoryGit, changed_paths
+
+TIME_CAP = 7200.0  # an unattended call is ended then
+
+
+class MemoryCall:
+    def __init__(self, order: CallOrder, habit: str, act: Act, books: MemoryBooks) -> None:
+        self.order = order
+        self.habit = habit
+        self.state = "new"
+        self.began_at = self.halfway_at = self.ends_at = 0.0
+        self.ending = Ending()
+        self.closing = ""
+        self.tree_before = self.code_before = ""
+        self.tree_after: str | None = None  # None: nobody could look
+        self.board_before = b""
+        self.story_before: bytes | None = None
+        self._outside_before: set[str] = set()
+        self.outside: tuple[str, ...] = ()
+        self._act = act
+        self._books = books
+        self._deeds: list[Deed] = []
+
+    def begin(self, git: MemoryGit, now: float) -> None:
+        self.state = "running"
+        self.tree_before = git.tree()
+        self.code_before = git.code(self._books.apart(self.order.story))
+        self.board_before = git.files.get(self._books.board, b"")
+        self.story_before = git.files.get(self._books.story(self.order.story) or "")
+        self._outside_before = set(git.outside)
+        desk = MemoryDesk(git, self._books.board)
+        self.ending = self._act(desk, self._job())
+        self.closing = desk.said[-1] if desk.said else ""
+        self._deeds = desk.deeds
+        if self.ending.seconds > TIME_CAP:
+            self.ending = self.ending._replace(seconds=TIME_CAP, outcome=Outcome.TIMED_OUT)
+            self._deeds = self._deeds[: len(self._deeds) // 2]
+        self.began_at = now
+        self.halfway_at = now + self.ending.seconds / 2
+        self.ends_at = now + self.ending.seconds
+
+    def _job(self) -> Job:
+        order = self.order
+        return Job(
+            order.step.name,
+            order.story,
+            self._books.board,
+            self._books.folder,
+            order.id.attempt,
+            tuple(answer.answer for answer in order.halfway.answers) if order.halfway else (),
+            order.review,
+            "\n\n".join(filter(None, (order.checks, order.failure))),
+        )
+
+    def do_half(self, git: MemoryGit) -> None:
+        if self.state == "running":
+            half = len(self._deeds) // 2
+            for deed in self._deeds[:half]:
+                deed.do(git)
+            del self._deeds[:half]
+
+    def end(self, git: MemoryGit, now: float) -> None:
+        for deed in self._deeds:
+            deed.do(git)
+        self.state = "finished"
+        self.ends_at = now
+        self.tree_after = git.tree()
+        self.outside = tuple(sorted(set(git.outside) - self._outside_before))
+
+    def touched(self, git: MemoryGit) -> set[str]:
+        """The paths it changed; of one that was cut off, all that changed since it began."""
+        after = git.at(self.tree_after) if self.tree_after is not None else git.snapshot()
+        return set(changed_paths(git.at(self.tree_before), after))
+
+    def verdict(self) -> Verdict:
+        if self.state == "lost":
+            return Verdict(Outcome.LOST, "its supervisor is gone", spend=Spend(None))
+        outcome = Outcome(self.ending.outcome)
+        limit = Limit("five_hour", self.ends_at + self.ending.resets_after) if outcome is Outcome.LIMIT else None
+        message = "" if outcome is Outcome.COMPLETED else f"it ended with {outcome}"
+        spend = Spend(self.ending.dollars, Tokens(output=self.ending.tokens))
+        return Verdict(outcome, message, limit=limit, spend=spend, closing=self.closing)

@@ -1,0 +1,209 @@
+"""The doors of a lane, with a world in memory behind them. What the engine does on disk and in git is done here on
+dictionaries, under the same keys; the gates that judge and the board's reader are the real ones."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..board.sprint import Row
+from ..core.errors import FileError, Place
+from ..core.records import Check
+from ..engine.doors import CallId, CallOrder, CommitOrder, Entry, Gathered, Question, Tree
+from ..engine.lane import Lane
+from .faults import INTENTS, Phase
+from .log import Actor
+from .memory import MemoryQuestion, World
+from .memory_board import is_readable, rows_of, with_status
+from .memory_calls import MemoryCall
+from .memory_checks import run_checks
+from .memory_gathering import gather
+from .scenario import Cast
+
+RESCAN = 60.0  # a wait is never longer without a look
+
+
+class MemoryDoors:
+    def __init__(self, world: World, run: str, lane: Lane, cast: Cast) -> None:
+        self.world = world
+        self.run = run
+        self.lane = lane
+        self._cast = cast
+
+    def now(self) -> float:
+        return self.world.now
+
+    def random(self) -> float:
+        return self.world.rng.random()
+
+    # the run's own records
+
+    def entries(self) -> Iterable[Entry]:
+        return self.world.journals.get(self.run, [])
+
+    def note(self, kind: str, data: Mapping[str, Any]) -> float:
+        is_intent = kind in INTENTS
+        if is_intent:
+            self.world.point(kind, Phase.BEFORE_INTENT)
+        self.world.journals.setdefault(self.run, []).append((kind, data, self.world.now))
+        self.world.did(Actor.US, "note", self.run, entry=kind, **_named(data))
+        self.world.point(kind, Phase.AFTER_INTENT if is_intent else Phase.AFTER_RECORD)
+        return self.world.now
+
+    def _done(self, kind: str, /, **data: Any) -> None:
+        self.world.did(Actor.US, kind, self.run, **data)
+        self.world.point(kind, Phase.AFTER_EFFECT)
+
+    # the board
+
+    def rows(self) -> Mapping[str, Row]:
+        return rows_of(self.world.board)
+
+    def set_row(self, key: str, status: str, expect: str) -> bool:
+        if not is_readable(self.world.board):
+            raise FileError("cannot be read", place=Place(self.world.books.board))
+        row = rows_of(self.world.board).get(key)
+        if row is None or row.status.raw != expect:
+            return False
+        self.world.board = with_status(self.world.board, key, status)
+        self._done("set-row", key=key, before=expect, after=status)
+        return True
+
+    def restore_board(self, call: CallId) -> str:
+        self.world.point("restore-board", Phase.BEFORE_INTENT)
+        self.world.board = self.world.calls[self.run, call].board_before
+        self._done("restore-board", call=call)
+        return f"{call.number:02}-{call.step}/attempt-{call.attempt}/board.theirs"
+
+    # git
+
+    def ground(self, branch: str) -> str:
+        here = self.world.git.branch
+        return "" if here == branch else f"the work tree is on {here}, and this run began on {branch}"
+
+    def tree(self, story: str) -> Tree:
+        git = self.world.git
+        return Tree(git.head, git.branch, git.tree(), git.code(self.world.books.apart(story)))
+
+    def is_tidy(self) -> bool:
+        return set(self.world.git.dirty()) <= set(self.lane.dirty)
+
+    def commit(self, order: CommitOrder) -> str:
+        git = self.world.git
+        known = git.find(order.key)
+        if known is not None:
+            return known
+        paths = set(self.world.books.apart(order.story)) if order.story else {self.world.books.board}
+        for call in order.calls:
+            known_call = self.world.calls.get((self.run, call))
+            paths |= known_call.touched(git) if known_call else set()
+        sha = git.commit_paths(paths - set(self.lane.dirty), order.subject, order.key)
+        self._done("commit", key=order.key, label=order.label, story=order.story, sha=sha)
+        return sha
+
+    def save(self, story: str, why: str) -> str:
+        self.world.point("save", Phase.BEFORE_INTENT)
+        ref = f"refs/autopilot/saved/{self.run}/{story}"
+        self.world.saved[ref] = self.world.git.snapshot()
+        self._done("save", story=story, ref=ref)
+        return ref
+
+    # agents
+
+    def call_state(self, call: CallId) -> str:
+        known = self.world.calls.get((self.run, call))
+        return known.state if known else "new"
+
+    def start(self, order: CallOrder) -> None:
+        if self.call_state(order.id) != "new" or self.world.parked_until > self.world.now:
+            return  # as the real one, which looks at the account once more
+        self.world.take_review_aside(order.story)
+        habit, act = self._cast.habit_for(order.story, order.step.name)
+        self.world.start(self.run, MemoryCall(order, habit, act, self.world.books))
+        self.world.point("start", Phase.AFTER_EFFECT)
+
+    def gather(self, order: CallOrder) -> Gathered:
+        self.world.point("gather", Phase.BEFORE_INTENT)
+        got = gather(self.world, self.run, self.lane, order, self.tree(order.story))
+        self._done("gather", call=order.id)
+        return got
+
+    def parked_until(self, role: str) -> float:
+        return self.world.parked_until
+
+    def clear_state(self, story: str) -> None:
+        self.world.point("clear-state", Phase.BEFORE_INTENT)
+        self.world.clear_state(story)
+        self._done("clear-state", story=story)
+
+    # the project's checks
+
+    def check(self, code: str) -> Check:
+        self.world.advance(self.world.now + 20.0)
+        check = run_checks(self.world.git.files, code)
+        self._done("check", code=code[:8], passed=check.passed)
+        return check
+
+    # people
+
+    def ask(self, question: Question) -> str:
+        self.world.point("ask", Phase.BEFORE_INTENT)
+        for (run, name), known in self.world.questions.items():
+            if run == self.run and _same(known.asked, question):
+                return name
+        name = f"q{len(self.world.questions) + 1}"
+        asked = MemoryQuestion(name, question, self.world.now)
+        self.world.questions[self.run, name] = asked
+        self._cast.humans.hear(self.world, asked)
+        self._done("ask", question=name, code=question.code, story=question.story, turn=question.turn)
+        return name
+
+    def answer(self, question: str) -> str | None:
+        return self.world.questions[self.run, question].answer
+
+    # waiting
+
+    def stopping(self) -> bool:
+        return self.world.stop
+
+    def wait(self, until: float | None, call: CallId | None) -> None:
+        """To the next thing that happens, and at most until a slow look again."""
+        world = self.world
+        known = world.calls.get((self.run, call)) if call else None
+        bounds = [bound for bound in (until, known.ends_at if known else None) if bound is not None]
+        world.did(Actor.US, "wait", self.run, until=min(bounds, default=None))
+        following = world.next_event()
+        ends = min([*bounds, *([following] if following is not None else [])], default=world.now + RESCAN)
+        world.advance(max(ends, world.now) + 0.001)
+
+    def wait_for_answer(self, question: str) -> bool:
+        asked = self.world.questions[self.run, question]
+        if not self._cast.humans.attended or asked.answer_at is None:
+            return False
+        self.world.did(Actor.US, "wait", self.run, until=asked.answer_at)
+        following = self.world.next_event()
+        ends = asked.answer_at if following is None else min(asked.answer_at, following)
+        self.world.advance(max(ends, self.world.now) + 0.001)
+        return True
+
+
+def _same(one: Question, other: Question) -> bool:
+    return one.turn == other.turn and (one.story, one.call, one.text) == (other.story, other.call, other.text)
+
+
+_TOLD = (
+    "story",
+    "key",
+    "step",
+    "number",
+    "attempt",
+    "finding",
+    "before",
+    "after",
+    "status",
+    "round",
+    "means",
+    "label",
+)
+
+
+def _named(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: data[name] for name in _TOLD if name in data}

@@ -1,0 +1,103 @@
+"""All that a call in memory left, gathered as the engine gathers it, so that the real gates judge."""
+
+import json
+from functools import lru_cache
+
+from ..board.stories import StoryFile, read_story
+from ..core.errors import FileError
+from ..core.owes import Owes
+from ..engine.doors import Asked, CallOrder, Gathered, Tree
+from ..engine.lane import Lane
+from ..files import Text
+from ..gates.look import Document, WorkLook
+from ..gates.verdict import ReviewVerdict, read_verdict
+from ..workflows.contract import agent_state, review_file
+from .memory import World
+from .memory_board import is_readable, raw_statuses, rows_of
+from .memory_books import number_of, section_of
+from .memory_calls import MemoryCall
+from .memory_git import changes, contents
+
+CHECKS = ("python check.py",)
+
+
+def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> Gathered:
+    call = world.calls[run, order.id]
+    now = rows_of(world.board) if is_readable(world.board) else {}
+    before = rows_of(call.board_before) if is_readable(call.board_before) else {}
+    row, old = now.get(order.story), before.get(order.story)
+    story = world.books.document(world.books.story(order.story))
+    return Gathered(
+        call.verdict(),
+        call.ending.seconds,
+        tree,
+        row.meaning if row else "",
+        old.meaning if old else "",
+        _look(world, run, lane, order, tree, call, story),
+        _review(world, order, story, call) if order.step.owes is Owes.VERDICT else None,
+        _asked(world, order.story),
+        (row.reason or "") if row else "",
+    )
+
+
+def _look(
+    world: World, run: str, lane: Lane, order: CallOrder, tree: Tree, call: MemoryCall, story: Document | None
+) -> WorkLook:
+    git, books = world.git, world.books
+    before, after = git.at(order.tree), git.at(tree.tree)
+    kept = call.story_before
+    spec = books.document(books.spec(order.story))
+    return WorkLook(
+        order.step.owes,
+        order.story,
+        number_of(order.story),
+        changes(before, after),
+        contents(before, after),
+        tree.code != order.code,
+        tree.code != call.code_before,
+        story=story,
+        spec=spec if order.step.skill == "build-auto" or story is None else None,
+        asked=_asked_for(world, run, order),
+        story_before=Document(story.path if story else "story", kept) if kept is not None else None,
+        rows_before=raw_statuses(call.board_before) if is_readable(call.board_before) else {},
+        rows_after=raw_statuses(world.board) if is_readable(world.board) else None,
+        descends=git.descends_from(order.baseline),
+        same_branch=git.branch == lane.branch,
+        outside=call.outside,
+        commands=CHECKS,
+    )
+
+
+def _asked_for(world: World, run: str, order: CallOrder) -> str:
+    """As it stood before anybody wrote code for it."""
+    own = (call for (name, _), call in world.calls.items() if name == run and call.order.story == order.story)
+    first = next((call for call in own if call.order.step.owes is not Owes.STORY), None)
+    text = (first.story_before or b"").decode("utf-8", "replace") if first else ""
+    return f"{text}\n{section_of(world.git.files, number_of(order.story))}"
+
+
+def _review(world: World, order: CallOrder, story: Document | None, call: MemoryCall) -> ReviewVerdict:
+    review = world.git.files.get(review_file(world.books.folder, order.story))
+    before = call.story_before
+    return read_verdict(review, _story_file(story.raw if story else None), _story_file(before))
+
+
+@lru_cache(maxsize=4096)
+def _story_file(raw: bytes | None) -> StoryFile | None:
+    try:
+        return read_story(Text("story.md", raw)) if raw is not None else None
+    except FileError:
+        return None
+
+
+def _asked(world: World, story: str) -> Asked | None:
+    """The plain form; the tolerant reader of real files has tests of its own."""
+    try:
+        state = json.loads(world.git.files.get(agent_state(world.books.folder, story), b"{}"))
+        first = next(one for one in state.get("questions", ()) if not one.get("answer"))
+        options = tuple(map(str, first.get("options") or ()))
+        return Asked(
+            str(first["id"]), str(first["question"]), str(first.get("context", "")), options, state["blockReason"]
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        return None

@@ -1,0 +1,61 @@
+"""The job in a prompt of ours, as any agent would understand it: from its first words, its list of files and the
+parts that say what happened before."""
+
+import os
+import re
+
+from ..core.errors import UsageError
+from .desk import Job
+
+_SKILLS = (
+    ("build-auto", "build-auto"),
+    ("dev-story", "dev"),
+    ("code-review", "code-review"),
+    ("retrospective", "retrospective"),
+    ("create-story", "create-story"),
+)
+_OWN = {"revise story": "revision", "fix story": "fix"}
+_FILE = re.compile(r"^- (story|epic|board|folder of such files): `([^`\n]+)`$", re.MULTILINE)
+_BLOCK = re.compile(r"^([A-Z][^\n]{0,200}):\n(`{3,})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+_FAILURES = ("What they printed", "What went wrong")
+
+
+def read_prompt(prompt: str, folder: str, attempt: int = 1) -> Job:
+    """`folder`: the work tree, from whose top the job's paths go."""
+    named = {match[1]: match[2] for match in _FILE.finditer(prompt)}
+    story = named.get("story") or named.get("epic")
+    if story is None or "board" not in named or "folder of such files" not in named:
+        raise UsageError("a prompt that does not say which story it is about, or where its files are")
+    blocks = [(match[1], match[3]) for match in _BLOCK.finditer(prompt)]
+    failures = [text for title, text in blocks if title.startswith(_FAILURES)]
+    return Job(
+        step_of(prompt),
+        story,
+        _relative(named["board"], folder),
+        _relative(named["folder of such files"], folder),
+        attempt,
+        tuple(answer for title, text in blocks if title.startswith("Question ") for answer in _answers(text)),
+        "\n".join(text for title, text in blocks if title.startswith("Its summary")),
+        "\n".join(failures),
+    )
+
+
+def step_of(prompt: str) -> str:
+    first = prompt.lstrip().partition("\n")[0].lower()
+    for words, step in _OWN.items():
+        if first.startswith(words):
+            return step
+    for skill, step in _SKILLS:
+        if skill in first:
+            return "validate" if step == "create-story" and re.search(r"\bvalidate\b", first) else step
+    return "other"
+
+
+def _answers(block: str) -> list[str]:
+    return re.findall(r"^answered: ([^\n]+)$", block, re.MULTILINE)
+
+
+def _relative(path: str, folder: str) -> str:
+    """A file need not be there yet, so its folder is what is looked at."""
+    whole = os.path.join(os.path.realpath(os.path.dirname(os.path.join(folder, path))), os.path.basename(path))
+    return os.path.relpath(whole, os.path.realpath(folder))

@@ -1,0 +1,142 @@
+"""A rehearsal: epics run by the real loop in a world in memory, with crashes, faults and people, from one seed."""
+
+from random import Random
+from typing import NamedTuple
+
+from ..core.errors import AutopilotError, FileError
+from ..core.statuses import DONE
+from ..engine.lane import Lane
+from ..engine.loop import LaneLoop
+from .faults import Crash, CrashPlan
+from .invariants import broken_promises
+from .log import Actor, Effect
+from .memory import World
+from .memory_board import rows_of
+from .memory_doors import MemoryDoors
+from .played import Played, Session
+from .sample import sample_files, story_keys
+from .scenario import Options, Scenario, make_scenario
+
+MAX_SESSIONS = 300  # of one lane: starts of a supervisor
+REPAIR_SECONDS = 1800.0
+DEFAULTS = Options()
+
+
+class Report(NamedTuple):
+    """What one seed came to."""
+
+    seed: int
+    done: int
+    stories: int
+    endings: tuple[str, ...]  # of each epic's run
+    crashes: int
+    calls: int
+    commits: int
+    questions: int
+    edits: int  # by people
+    points: int  # passed at which a supervisor could have died
+    seconds: float  # virtual
+    dollars: float
+    broken: tuple[str, ...]  # promises that did not hold
+    effects: list[Effect]
+
+    @property
+    def message(self) -> str:
+        last = "\n".join(effect.line() for effect in self.effects[-40:])
+        told = "\n".join(f"  {one}" for one in self.broken)
+        return f"seed {self.seed} breaks:\n{told}\n{last}\nreproduce: bmad simulate --seed {self.seed}"
+
+
+def simulate(seed: int, options: Options = DEFAULTS) -> Report:
+    return report(play(seed, options))
+
+
+def play(seed: int, options: Options = DEFAULTS) -> Played:
+    scenario = make_scenario(seed, options)
+    crashes = CrashPlan(Random(f"crashes {seed}"), at=options.crash_at, rate=options.crash_rate)
+    world = World(sample_files(options.epics, options.stories), Random(f"world {seed}"), crashes)
+    played = Played(seed, world, scenario, story_keys(options.epics, options.stories))
+    scenario.cast.humans.edits(world, scenario.edits)
+    for at in scenario.stops:
+        world.schedule(at, lambda: setattr(world, "stop", True))
+    for number in range(1, options.epics + 1):
+        lane = scenario.lane._replace(key=f"epic-{number}", epic=str(number))
+        session = Session(f"run-{number}", lane)
+        played.sessions.append(session)
+        session.ending = _run(world, scenario, session, Random(f"fate {seed} {number}"))
+        session.finished = world.now
+        session.rows = {key: row.meaning for key, row in rows_of(world.readable()).items()}
+    return played
+
+
+def _run(world: World, scenario: Scenario, session: Session, fate: Random) -> str:
+    """One lane, its supervisor started again and again until there is nothing left to start it for."""
+    lane = session.lane._replace(dirty=world.git.dirty())
+    for number in range(MAX_SESSIONS):
+        try:
+            ending = _session(world, scenario, session.run, lane, resumed=number > 0)
+        except Crash as crash:
+            world.did(Actor.FATE, "crash", session.run, at=str(crash))
+            if fate.random() < scenario.lost_rate:
+                world.lose_calls()
+            world.advance(world.now + fate.choice((1.0, 60.0, 1200.0, 20_000.0)))
+            continue
+        except FileError:
+            world.advance(world.now + REPAIR_SECONDS)
+            scenario.cast.humans.mends_board(world)
+            continue
+        except AutopilotError as error:
+            return f"stuck: {error.message}"
+        world.did(Actor.US, "ended", session.run, ending=ending)
+        if not _comes_back(world, scenario, session.run, ending):
+            return ending
+    return "endless"
+
+
+def _session(world: World, scenario: Scenario, run: str, lane: Lane, *, resumed: bool) -> str:
+    doors = MemoryDoors(world, run, lane, scenario.cast)
+    if not world.journals.get(run):
+        doors.note("run", {"run_id": run, "target": lane.key, "key": lane.key, "scope": lane.scope})
+    elif resumed:
+        doors.note("resumed", {})
+    return LaneLoop(doors, lane).to_end()
+
+
+def _comes_back(world: World, scenario: Scenario, run: str, ending: str) -> bool:
+    """Whether somebody starts it again."""
+    if ending == "left":
+        world.stop = False
+        world.advance(world.now + REPAIR_SECONDS)
+        return True
+    if ending == "handed-over":
+        world.advance(world.now + REPAIR_SECONDS)
+        return True
+    if ending == "waiting":
+        asked = next((one for (name, _), one in reversed(world.questions.items()) if name == run), None)
+        if asked is None or asked.answer_at is None:
+            return False
+        world.advance(asked.answer_at)
+        return True
+    return False
+
+
+def report(played: Played) -> Report:
+    world = played.world
+    log = world.log
+    rows = rows_of(world.readable())
+    return Report(
+        played.seed,
+        sum(key in rows and rows[key].meaning == DONE for key in played.stories),
+        len(played.stories),
+        tuple(session.ending for session in played.sessions),
+        sum(1 for _ in log.of("crash")),
+        len(world.calls),
+        sum(1 for commit in world.git.commits.values() if commit.key),
+        len(world.questions),
+        sum(1 for _ in log.of("edit-row", "remark", "write-file", "spoil-board")),
+        world.crashes.points,
+        world.now,
+        sum(call.ending.dollars for call in world.calls.values() if call.state == "finished"),
+        tuple(broken_promises(played)),
+        log.effects,
+    )

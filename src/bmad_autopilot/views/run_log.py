@@ -1,0 +1,216 @@
+"""A run as a log: a line for each thing that matters, from the entries of its journal as they are written."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .figures import counted, money, took, until
+from .log_lines import LogLine
+from .run_questions import asked_in, question_lines
+
+Data = Mapping[str, Any]
+
+MAX_WORDS = 600  # of somebody else's in one line
+
+
+class RunLog:
+    """`agents`: who does which role. `resuming`: which run, and where it stood. `shows_questions`: not where a
+    person is asked at this very terminal."""
+
+    def __init__(
+        self, agents: Mapping[str, str], *, resuming: str = "the run", shows_questions: bool = True
+    ) -> None:
+        self._agents = agents
+        self._resuming = resuming
+        self._shows_questions = shows_questions
+        self._rows: dict[str, tuple[str, str]] = {}
+        self._status: dict[str, str] = {}
+        self._epic = ""
+        self._steps: dict[int, str] = {}
+        self._story = ""
+
+    def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
+        self._story = str(data.get("story") or self._story)
+        tell = _KINDS.get(kind)
+        return tell(self, data, at) if tell else []
+
+    def _one(self, data: Data, at: float, step: str, word: str, text: str = "", color: str = "") -> list[LogLine]:
+        story = str(data.get("story") or data.get("key") or self._story)
+        return [LogLine(at, story, step, word, text, color)]
+
+    # agents
+
+    def begun(self, data: Data, at: float) -> list[LogLine]:
+        self._status[self._story] = str(data.get("status", ""))
+        return self._one(data, at, "", "begun", f"({data.get('status') or 'no status'})")
+
+    def call(self, data: Data, at: float) -> list[LogLine]:
+        step, role = str(data["step"]), str(data.get("role", ""))
+        self._steps[int(data["number"])] = step
+        agent = data.get("agent") or self._agents.get(role, role)
+        return self._one(data, at, step, "started", f"({agent}, attempt {data['attempt']})")
+
+    def ended(self, data: Data, at: float) -> list[LogLine]:
+        finding = str(data.get("finding", ""))
+        words, color = _FINDINGS.get(finding, (finding, "red"))
+        if finding == "good" and data.get("summary"):
+            words = "approved"
+        said = _said(data, finding)
+        text = " · ".join(spent(data)) + (f": {said}" if said else "")
+        return self._one(data, at, str(data["step"]), words, text, color)
+
+    def resting(self, data: Data, at: float) -> list[LogLine]:
+        end = data.get("until")
+        why = "usage limit" if data.get("why") == "limit" else "a pause after a fault that passes"
+        when = f"until {until(end, at)}" if end else "a while"
+        return self._one(data, at, "", f"waits {when}", f"({why})", "yellow")
+
+    # the board
+
+    def row(self, data: Data, at: float) -> list[LogLine]:
+        """Told once it is set: somebody may have been faster."""
+        self._rows[str(data["key"])] = str(data["before"]), str(data["after"])
+        return []
+
+    def row_set(self, data: Data, at: float) -> list[LogLine]:
+        key = str(data["key"])
+        if key not in self._rows:
+            return []
+        before, self._status[key] = self._rows.pop(key)
+        return self._one(data, at, "", f"{before or '(empty)'} → {self._status[key]}")
+
+    def accepted(self, data: Data, at: float) -> list[LogLine]:
+        """The row says what it should; where the agent has set it, this is the first we hear of it."""
+        key, row = str(data["story"]), str(data.get("row") or "")
+        before = self._status.get(key, row)
+        self._status[key] = row or before
+        return self._one(data, at, "", f"{before or '(empty)'} → {row}") if row and row != before else []
+
+    def epic(self, data: Data, at: float) -> list[LogLine]:
+        self._epic = str(data["key"])
+        return self._one(data, at, "", f"{data['before']} → {data['after']}")
+
+    def edited(self, data: Data, at: float) -> list[LogLine]:
+        change = f"{data.get('before')} → {data.get('status')}"
+        self._status[str(data["story"])] = str(data.get("status", ""))
+        return self._one(data, at, "", change, "by somebody else, and that stands", "yellow")
+
+    def gone(self, data: Data, at: float) -> list[LogLine]:
+        kept = f"the work is kept: git show --stat {data.get('kept')}"
+        return self._one(data, at, "", "has left the board", kept, "yellow")
+
+    def restored(self, data: Data, at: float) -> list[LogLine]:
+        why = first_line(str(data.get("why", "")))
+        text = f"it could not be read after the call ({why}); what stood there: {data.get('kept')}"
+        return self._one(data, at, "", "board put back", text, "yellow")
+
+    # evidence
+
+    def check(self, data: Data, at: float) -> list[LogLine]:
+        lines = [self._command(data, at, *command) for command in data.get("ran") or ()]
+        if not lines and not data.get("passed"):
+            lines = self._one(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
+        if data.get("environment"):
+            lines += self._one(data, at, "checks", "cannot run here", "no change to the code helps", "red")
+        return lines
+
+    def _command(self, data: Data, at: float, command: object, exit: object, seconds: float) -> LogLine:
+        word, color = ("passed", "green") if exit == 0 else ("failed", "red")
+        how = f", exit code {exit}" if exit else ", did not end" if exit is None else ""
+        text = f"{clip(str(command))}  ({took(seconds)}{how})"
+        return self._one(data, at, "checks", word, text, color)[0]
+
+    def round(self, data: Data, at: float) -> list[LogLine]:
+        why = "the checks fail" if data.get("why") == "checks" else "the review asks for changes"
+        return self.accepted(data, at) + self._one(data, at, "", f"round {data['round']}", why, "yellow")
+
+    def commit(self, data: Data, at: float) -> list[LogLine]:
+        story = str(data.get("story") or self._epic)
+        return [LogLine(at, story, "commit", str(data["sha"])[:7], str(data.get("subject", "")))]
+
+    # people
+
+    def asked(self, data: Data, at: float) -> list[LogLine]:
+        step = self._steps.get(data.get("number") or 0, "")
+        line = self._one(data, at, step, "asks", color="yellow")[0]
+        block = question_lines(asked_in(data), ours=data.get("code") != "agent") if self._shows_questions else ()
+        return [line._replace(block=tuple(block))]
+
+    def answered(self, data: Data, at: float) -> list[LogLine]:
+        return self._one(data, at, "answer", clip(str(data.get("answer", ""))), color="cyan")
+
+    # the run
+
+    def resumed(self, data: Data, at: float) -> list[LogLine]:
+        return [LogLine(at, "", "", f"▶ Resuming {self._resuming}", color="bold")]
+
+    def notice(self, data: Data, at: float) -> list[LogLine]:
+        return [LogLine(at, "", "", clip(str(data.get("text", ""))), color="yellow")]
+
+    def stopping(self, data: Data, at: float) -> list[LogLine]:
+        if int(data.get("times", 1)) > 1:
+            return [LogLine(at, "", "", "stopping the agent too", "what it did is kept", "yellow")]
+        text = "an agent under way goes on, and bmad resume picks it up; Ctrl-C once more stops it"
+        return [LogLine(at, "", "", "leaving", text, "yellow")]
+
+
+_KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
+    "story": RunLog.begun,
+    "call": RunLog.call,
+    "ended": RunLog.ended,
+    "resting": RunLog.resting,
+    "row": RunLog.row,
+    "row-set": RunLog.row_set,
+    "accepted": RunLog.accepted,
+    "epic": RunLog.epic,
+    "edited": RunLog.edited,
+    "gone": RunLog.gone,
+    "restored": RunLog.restored,
+    "check": RunLog.check,
+    "round": RunLog.round,
+    "commit": RunLog.commit,
+    "asked": RunLog.asked,
+    "answered": RunLog.answered,
+    "resumed": RunLog.resumed,
+    "notice": RunLog.notice,
+    "stopping": RunLog.stopping,
+}
+
+_FINDINGS = {
+    "good": ("done", "green"),
+    "changes": ("changes requested", "yellow"),
+    "lacking": ("not accepted", "red"),
+    "failed": ("failed", "red"),
+    "refused": ("refused", "yellow"),
+    "asked": ("stopped to ask", "yellow"),
+    "hopeless": ("cannot go on", "red"),
+}
+
+
+def _said(data: Data, finding: str) -> str:
+    """Of a review the first line of its summary; of what did not go well its reason."""
+    if finding in ("good", "changes"):
+        return first_line(str(data.get("summary", "")))
+    if finding == "asked":
+        return ""
+    outcome, message = str(data.get("outcome", "")), first_line(str(data.get("message", "")))
+    words = [outcome] if outcome not in ("completed", message) else []
+    return ": ".join(filter(None, (*words, message)))
+
+
+def spent(data: Data) -> list[str]:
+    """Time, tokens and money of a call; what nobody said is left out."""
+    words = [took(float(data.get("seconds") or 0.0))]
+    if data.get("tokens"):
+        words.append(counted(int(data["tokens"]), "token"))
+    if data.get("dollars") is not None:
+        words.append(money(float(data["dollars"])))
+    return words
+
+
+def first_line(text: str) -> str:
+    lines = (line.strip() for line in text.splitlines())
+    return clip(next((line for line in lines if line), ""))
+
+
+def clip(text: str) -> str:
+    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"

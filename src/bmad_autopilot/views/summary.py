@@ -1,0 +1,122 @@
+"""What a run came to: stories, commits, review rounds, time, cost, what remains, and the next command."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .figures import counted, money, took
+from .log_lines import fit
+from .terminal import Terminal, clean, display_width, pad
+
+LABEL = 9
+MOST = 8  # of a kind that are named
+
+_ENDINGS = {
+    "completed": ("is done", "green"),
+    "failed": ("is not done", "red"),
+    "waiting": ("waits for you", "yellow"),
+    "handed-over": ("is in your hands", "yellow"),
+    "left": ("is left as it stands", "yellow"),
+}
+
+
+class Question(NamedTuple):
+    story: str
+    text: str
+
+
+class Summary(NamedTuple):
+    status: str
+    target: str
+    run_id: str
+    done: tuple[str, ...]  # stories that are done now
+    left: tuple[tuple[str, str], ...]  # stories that are not, with their status
+    commits: int = 0
+    rounds: int = 0
+    calls: int = 0
+    agent_seconds: float = 0.0
+    seconds: float = 0.0
+    dollars: float = 0.0
+    priced: int = 0  # calls that have named a price
+    unpriced: int = 0
+    tokens: int = 0
+    checks: bool = True  # the project has commands to check with
+    retrospective: str = ""
+    action_items: tuple[str, ...] = ()
+    deferred: int = 0
+    questions: tuple[Question, ...] = ()
+    hand_over: tuple[str, ...] = ()  # where to go on by hand
+    next: tuple[tuple[str, str], ...] = ()  # commands, and what they are for
+
+
+def render(view: Summary, out: Terminal) -> Iterator[str]:
+    words, color = _ENDINGS.get(view.status, (view.status, "red"))
+    head = fit(f"{clean(view.target)} {words}", out, "")
+    yield from (out.style(line, color, "bold") for line in head)
+    for label, text in _facts(view):
+        yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+    width = max((display_width(clean(command)) for command, _ in view.next), default=0)
+    for index, (command, purpose) in enumerate(view.next):
+        yield from _command("next" if index == 0 else "", pad(clean(command), width), purpose, out)
+
+
+def _facts(view: Summary) -> Iterator[tuple[str, str]]:
+    yield "stories", _stories(view)
+    calls = f"{counted(view.calls, 'agent call')} ({took(view.agent_seconds)}) in {took(view.seconds)}"
+    yield "work", " · ".join((counted(view.commits, "commit"), counted(view.rounds, "review round"), calls))
+    if view.priced or view.unpriced:
+        yield "cost", _cost(view)
+    if not view.checks:
+        yield "checks", "none configured: no command of the project's own was run (bmad init finds them)"
+    for question in view.questions:
+        yield "asks", f"{question.story}: {question.text}"
+    for line in view.hand_over:
+        yield "by hand", line
+    remains = list(_remains(view))
+    if remains:
+        yield "remains", " · ".join(remains)
+
+
+def _stories(view: Summary) -> str:
+    left = ", ".join(f"{key} ({status})" for key, status in view.left[:MOST])
+    more = f" and {len(view.left) - MOST} more" if len(view.left) > MOST else ""
+    return f"{len(view.done)} done" + (f", {len(view.left)} left: {left}{more}" if left else "")
+
+
+def _cost(view: Summary) -> str:
+    tokens = f"; {counted(view.tokens, 'token')}" if view.tokens else ""
+    if not view.priced:
+        return f"unknown: no call has named a price{tokens}"
+    unpriced = f", and {counted(view.unpriced, 'call')} without a price" if view.unpriced else ""
+    return f"{money(view.dollars)}{unpriced}{tokens}"
+
+
+def _remains(view: Summary) -> Iterator[str]:
+    if view.action_items:
+        first = f": {view.action_items[0]}" if len(view.action_items) == 1 else ""
+        yield f"{counted(len(view.action_items), 'open action item')}{first}"
+    if view.deferred:
+        yield f"{counted(view.deferred, 'entry')} in deferred-work.md"
+    if view.retrospective:
+        yield f"{view.retrospective} is open"
+
+
+def _command(label: str, command: str, purpose: str, out: Terminal) -> Iterator[str]:
+    """What it is for goes below where there is no room beside it."""
+    head, indent = f"  {pad(label, LABEL)} {command}", " " * (LABEL + 5)
+    if not out.is_terminal or display_width(f"{head}   {purpose}") <= out.width:
+        yield f"{head}   {out.style(clean(purpose), 'dim')}"
+    else:
+        yield from fit(head.rstrip(), out, " " * (LABEL + 3))
+        yield from (out.style(line, "dim") for line in fit(indent + clean(purpose), out, indent))
+
+
+def document(view: Summary) -> dict[str, object]:
+    return {
+        **view._asdict(),
+        "done": list(view.done),
+        "left": [{"key": key, "status": status} for key, status in view.left],
+        "action_items": list(view.action_items),
+        "questions": [question._asdict() for question in view.questions],
+        "hand_over": list(view.hand_over),
+        "next": [{"command": command, "purpose": purpose} for command, purpose in view.next],
+    }

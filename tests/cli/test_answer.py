@@ -1,0 +1,251 @@
+"""bmad answer: recorded once, by fixed rules, and it says what happens now."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.runs.question import Question
+from bmad_autopilot.runs.questions import open_questions, questions_of
+from bmad_autopilot.runs.supervisor import hold
+from tests.cli.question_runs import NAME, WHICH, asked, run_of, state_folder
+from tests.cli.test_completion import complete, scripts
+from tests.support import ProjectMaker, SampleProject
+from tests.terminals import COMMAND, piped
+
+__all__ = ["scripts"]
+
+
+@pytest.fixture
+def sample(project: ProjectMaker) -> SampleProject:
+    return project()
+
+
+@pytest.fixture
+def run(sample: SampleProject) -> Path:
+    return run_of(sample)
+
+
+def answers(run: Path) -> dict[str, str | None]:
+    return {question.id: question.answer for _, question in questions_of(str(run))[0]}
+
+
+def test_it_is_recorded_and_what_happens_now_is_said(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    done = piped("answer", "1-2", "/health", cwd=sample.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1-2-sign-in q1: /health\nnobody is at work here; to go on: bmad resume\n"
+    recorded = questions_of(str(run))[0][0][1]
+    assert (recorded.answer, recorded.by) == ("/health", "human")
+    assert abs(recorded.answered_at - time.time()) < 60
+
+
+def test_a_supervisor_at_work_goes_on_by_itself(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    with hold(state_folder(sample), "bmad run-epic 1", str(run)):
+        done = piped("answer", "1-2", "1", cwd=sample.root)
+    assert done.returncode == 0
+    assert "bmad run-epic 1 (pid " in done.stdout
+    assert "goes on by itself" in done.stdout
+
+
+def test_a_supervisor_of_another_run_does_not(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    with hold(state_folder(sample), "bmad run-epic 2", "/elsewhere/lean-20200101-000000"):
+        done = piped("answer", "1-2", "1", cwd=sample.root)
+    assert "at work on another run; after that: bmad resume" in done.stdout
+
+
+@pytest.mark.parametrize("wanted", ["1-2", "1.2", "1-2-sign-in", "1-2-SIGN", "01-02"])
+def test_a_story_as_people_name_it(sample: SampleProject, run: Path, wanted: str) -> None:
+    asked(run, WHICH)
+    asked(run, NAME)
+    assert piped("answer", wanted, "1", cwd=sample.root).stdout.startswith("1-2-sign-in q1: /health\n")
+
+
+def test_words_are_taken_together(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    piped("answer", "1-3", "the", "users table", cwd=sample.root)
+    assert answers(run) == {"q1": "the users table"}
+
+
+def test_an_answer_from_standard_input(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    done = subprocess.run(
+        [*COMMAND, "answer", "1-3", "-"], cwd=sample.root, input=b"two\nlines\n", capture_output=True, timeout=60
+    )
+    assert done.stdout.decode().startswith("1-3-sign-out q1: two\n  lines\n")
+    assert answers(run) == {"q1": "two\nlines"}
+
+
+def test_more_than_an_answer_on_standard_input(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    done = subprocess.run(
+        [*COMMAND, "answer", "1-3", "-"],
+        cwd=sample.root,
+        input=b"\xffx" * 200_000,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert b"20 kB at most" in done.stderr
+    assert answers(run) == {"q1": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["1-3", "ok"], "does not say what is asked"),
+        (["1-2", "no"], "none of the options"),
+        (["1-3", ""], "be empty"),
+    ],
+)
+def test_an_answer_against_the_rules_is_refused(
+    sample: SampleProject, run: Path, words: list[str], problem: str
+) -> None:
+    asked(run, WHICH)
+    asked(run, NAME)
+    done = piped("answer", *words, cwd=sample.root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem in done.stderr
+    assert len(open_questions(str(run))) == 2
+
+
+def test_no_text_and_no_terminal(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    done = piped("answer", "1-3", cwd=sample.root)
+    assert done.returncode == 2
+    assert "bmad answer 1-3-sign-out TEXT" in done.stderr
+    assert answers(run) == {"q1": None}
+
+
+def test_nothing_to_answer(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    done = piped("answer", "1-2", "x", cwd=sample.root)
+    assert done.returncode == 1
+    assert "1-2-sign-in has no open question" in done.stderr
+    assert "open for: 1-3-sign-out" in done.stderr
+
+
+def test_an_unknown_story(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    done = piped("answer", "9-9", "x", cwd=sample.root)
+    assert done.returncode == 2
+    assert "no story 9-9 on the board" in done.stderr
+
+
+def test_a_story_that_is_no_longer_on_the_board(sample: SampleProject, run: Path) -> None:
+    asked(run, Question("7-1-gone", "dev", 1, "Which?"))
+    assert piped("answer", "7-1", "this one", cwd=sample.root).returncode == 0
+    assert answers(run) == {"q1": "this one"}
+
+
+def test_an_epic_may_be_asked_about(sample: SampleProject, run: Path) -> None:
+    asked(run, Question("epic-1", "close", 1, "Close it without 1-3?", options=("close", "leave")))
+    assert piped("answer", "epic-1", "leave", cwd=sample.root).returncode == 0
+    assert answers(run) == {"q1": "leave"}
+
+
+def test_a_broken_board_does_not_keep_one_from_answering(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    sample.board.write_bytes(b"\xff\xfe")
+    sample.write("bmad-autopilot.toml", "agent = [")
+    assert piped("answer", "1-3", "users", cwd=sample.root).returncode == 0
+    done = piped("answer", "1-3", "users", cwd=sample.root)
+    assert (done.returncode, "has no open question" in done.stderr) == (1, True)
+
+
+def test_several_stories_that_may_be_meant(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME._replace(story="2-1a-x"))
+    asked(run, NAME._replace(story="2-1b-y"))
+    done = piped("answer", "2-", "x", cwd=sample.root)
+    assert done.returncode == 2
+    assert "2-1a-x, 2-1b-y" in done.stderr
+
+
+def test_one_at_a_time_and_any_by_its_id(sample: SampleProject, run: Path) -> None:
+    for number in range(1, 4):
+        asked(run, NAME._replace(attempt=number), 60 - number)
+    done = piped("answer", "1-3", "first", cwd=sample.root)
+    assert "2 more questions of this story: bmad answer 1-3-sign-out" in done.stdout
+    assert piped("answer", "1-3", "third", "--question", "Q3", cwd=sample.root).returncode == 0
+    assert answers(run) == {"q1": "first", "q2": None, "q3": "third"}
+    done = piped("answer", "1-3", "x", "--question", "q3", cwd=sample.root)
+    assert done.returncode == 2
+    assert "expected: q2" in done.stderr
+
+
+def test_the_answer_reaches_the_file_the_agent_asked_in(sample: SampleProject, run: Path) -> None:
+    path = sample.implementation / "1-2-sign-in.agent-state.json"
+    state = {"storyKey": "1-2-sign-in", "questions": [{"id": "a", "question": WHICH.question, "answer": None}]}
+    path.write_text(json.dumps({**state, "more": 1}))
+    asked(run, WHICH._replace(state_file=str(path), state_id="a"))
+    assert piped("answer", "1-2", "2", cwd=sample.root).returncode == 0
+    written = json.loads(path.read_text())
+    assert (written["questions"][0]["answer"], written["more"]) == ("/ready", 1)
+
+
+def test_a_file_of_the_agent_that_cannot_be_written_is_only_said(sample: SampleProject, run: Path) -> None:
+    path = sample.implementation / "1-2-sign-in.agent-state.json"
+    path.write_text("{ broken")
+    asked(run, WHICH._replace(state_file=str(path), state_id="a"))
+    done = piped("answer", "1-2", "2", cwd=sample.root)
+    assert done.returncode == 0
+    assert "it could not be written to" in done.stderr
+    assert answers(run) == {"q1": "/ready"}
+
+
+def talk(sample: SampleProject, typed: list[str], *arguments: str) -> tuple[int, str]:
+    """`bmad` on a terminal, with a line typed each time it asks."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen([*COMMAND, *arguments], cwd=sample.root, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown, answered, deadline = "", 0, time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 1)[0]:
+                continue
+            try:
+                chunk = os.read(master, 65536)
+            except OSError:  # Linux: the other side has closed
+                break
+            shown += chunk.decode()
+            if shown.count("answer: ") > answered and answered < len(typed):
+                os.write(master, typed[answered].encode())
+                answered += 1
+        return child.wait(10), shown.replace("\r\n", "\n")
+    finally:
+        child.kill()
+        child.wait()
+        os.close(master)
+
+
+def test_on_a_terminal_it_asks_until_it_has_an_answer(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    code, shown = talk(sample, ["\n", "maybe\n", "2\n"], "answer", "1-2")
+    assert code == 0, shown
+    for words in (
+        "Which endpoint",
+        "(recommended)",
+        "an answer cannot be empty",
+        "'maybe' is none of the options",
+    ):
+        assert words in shown
+    assert answers(run) == {"q1": "/ready"}
+
+
+def test_leaving_the_prompt_records_nothing(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    code, _ = talk(sample, ["\x04"], "answer", "1-2")
+    assert code == 130
+    assert answers(run) == {"q1": None}
+
+
+def test_stories_with_a_question_complete(sample: SampleProject, run: Path, scripts: Path) -> None:
+    asked(run, WHICH)
+    assert complete(sample, scripts, "bmad", "answer", "") == ["1-2-sign-in"]

@@ -1,0 +1,334 @@
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.github import commits
+from bmad_autopilot.github.commits import commit, move_ref
+from bmad_autopilot.github.git import Git, GitError
+from bmad_autopilot.github.history import commits_between, find_commit
+from bmad_autopilot.github.identities import OURS
+from tests.github.repositories import ODD_NAMES, USER, Repository, make_repository, odd_paths
+
+KEY = {"Autopilot-Step": "run/dev/1", "Autopilot-Run": "run"}
+
+
+def do(repository: Repository, *paths: str, message: str = "Story 1.1") -> str:
+    return commit(repository.git, paths, message, KEY, identity=USER)
+
+
+def test_exactly_the_named_paths_are_committed(repository: Repository) -> None:
+    for name in ("kept", "changed", "deleted", "old", "mode"):
+        repository.write(name, f"{name}\n" * 5)
+    repository.commit()
+    repository.write("changed", "otherwise\n")
+    (repository.path / "deleted").unlink()
+    (repository.path / "old").rename(repository.path / "new")
+    (repository.path / "mode").chmod(0o755)
+    repository.write("added/deep", "added\n")
+    repository.write("kept", "changed too, not named\n")
+    repository.write("stray", "not named\n")
+    made = do(repository, "changed", "deleted", "old", "new", "mode", "added/deep", "never-was")
+    assert repository.head == made
+    shown = repository.run("show", "--format=", "--no-renames", "--name-status", made).splitlines()
+    assert shown == ["A\tadded/deep", "M\tchanged", "D\tdeleted", "M\tmode", "A\tnew", "D\told"]
+    assert repository.status() == [" M kept", "?? stray"]
+
+
+def test_what_the_user_had_staged_stays_staged_and_out(repository: Repository) -> None:
+    repository.write("theirs", "one\n")
+    repository.write("going", "one\n")
+    repository.commit()
+    repository.write("theirs", "staged\n")
+    repository.write("brand-new", "staged\n")
+    repository.run("add", "theirs", "brand-new")
+    repository.run("rm", "--cached", "--quiet", "going")
+    repository.write("theirs", "and changed again\n")
+    before = repository.status()
+    repository.write("ours", "ours\n")
+    do(repository, "ours")
+    assert repository.run("show", "--format=", "--name-only").splitlines() == ["ours"]
+    assert repository.status() == before
+    assert repository.run("show", ":theirs") == "staged"
+
+
+def test_the_work_trees_state_counts_and_not_what_was_staged_of_it(repository: Repository) -> None:
+    repository.write("readme.txt", "staged\n")
+    repository.run("add", "readme.txt")
+    repository.write("readme.txt", "hello\n")
+    do(repository, "readme.txt")
+    assert repository.run("show", "HEAD:readme.txt") == "hello"
+    assert repository.status() == []
+
+
+def test_author_is_the_user_and_committer_is_ours(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "Somebody")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
+    repository = Repository(repository.path)
+    before = repository.head
+    do(repository)
+    [made] = commits_between(repository.git, before, "HEAD")
+    assert (made.author, made.committer) == (USER, OURS)
+    assert made.trailers == tuple(KEY.items())
+    assert not repository.run("show", "--no-patch", "--format=%ad").startswith("Mon Jan 1 00:00:00 2001")
+
+
+def test_nothing_to_commit_is_still_a_commit(repository: Repository) -> None:
+    before = repository.head
+    made = do(repository, "readme.txt")
+    assert repository.run("rev-parse", f"{made}^") == before
+    assert repository.tree(made) == repository.tree(before)
+    assert find_commit(repository.git, "run/dev/1", before) == made
+
+
+def test_ignored_files_are_passed_over(repository: Repository) -> None:
+    repository.write(".gitignore", "*.log\nbuild/\n")
+    repository.write("kept.log", "tracked all the same\n")
+    repository.run("add", "--force", "kept.log")
+    repository.commit()
+    for name in ("x.log", "build/out", "kept.log", "fine.txt"):
+        repository.write(name, "new\n")
+    do(repository, "x.log", "build/out", "kept.log", "fine.txt")
+    assert repository.run("show", "--format=", "--name-only").splitlines() == ["fine.txt", "kept.log"]
+
+
+def test_paths_out_of_the_work_tree_are_passed_over(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("outside\n")
+    (repository.path / "out").symlink_to(tmp_path)
+    before = repository.names()
+    paths = [
+        "../secret",
+        str(tmp_path / "secret"),
+        "out/secret",
+        ".git/config",
+        ".GIT/config",
+        "a/../../secret",
+        "",
+    ]
+    do(repository, *paths)
+    assert repository.names() == before
+
+
+def test_a_file_becomes_a_folder_and_a_folder_a_link(repository: Repository) -> None:
+    repository.write("thing", "file\n")
+    repository.write("folder/inside", "file\n")
+    repository.commit()
+    (repository.path / "thing").unlink()
+    repository.write("thing/inside", "now a folder\n")
+    (repository.path / "folder/inside").unlink()
+    (repository.path / "folder").rmdir()
+    (repository.path / "folder").symlink_to("thing")
+    do(repository, "thing", "thing/inside", "folder/inside", "folder")
+    assert repository.names() == ["folder", "readme.txt", "thing/inside"]
+    assert repository.status() == []
+
+
+def test_a_named_folder_takes_nothing_with_it(repository: Repository) -> None:
+    repository.write("folder/inside", "new\n")
+    do(repository, "folder")
+    assert repository.status() == ["?? folder/inside"]
+
+
+def test_odd_names_are_committed_one_by_one(repository: Repository) -> None:
+    for name in ODD_NAMES:
+        repository.write(name, "odd\n")
+    repository.write("decoy", "not named\n")
+    for number, name in enumerate(ODD_NAMES, 1):
+        do(repository, name)
+        assert set(repository.names()) == {"readme.txt", *ODD_NAMES[:number]}
+    assert repository.status() == ["?? decoy"]
+
+
+@settings(max_examples=10)
+@given(st.dictionaries(odd_paths, st.binary(max_size=20), min_size=1, max_size=6), st.data())
+def test_any_choice_of_odd_paths_is_committed_and_no_other(files: dict[str, bytes], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repository = make_repository(Path(folder) / "work")
+        for name, content in files.items():
+            repository.write(name, content)
+        named = data.draw(st.sets(st.sampled_from(sorted(files))))
+        staged = data.draw(st.sets(st.sampled_from(sorted(files))))
+        if staged:
+            repository.run("--literal-pathspecs", "add", "--", *staged)
+        do(repository, *named)
+        assert set(repository.names()) == named | {"readme.txt"}
+        expected = sorted(
+            [*(f"A  {name}" for name in staged - named), *(f"?? {n}" for n in files.keys() - staged - named)]
+        )
+        assert repository.status() == expected
+
+
+def test_line_ends_are_turned_as_the_user_has_it(repository: Repository) -> None:
+    repository.run("config", "core.autocrlf", "true")
+    repository.write("dos.txt", "one\r\ntwo\r\n")
+    do(repository, "dos.txt")
+    assert repository.git.ask("cat-file", "blob", "HEAD:dos.txt").out == b"one\ntwo\n"
+    assert repository.status() == []
+
+
+def test_in_a_linked_worktree_its_own_branch_moves(repository: Repository, tmp_path: Path) -> None:
+    repository.run("worktree", "add", "--quiet", "-b", "lane", str(tmp_path / "lane"))
+    lane = Repository(tmp_path / "lane")
+    lane.write("sub/new", "lane\n")
+    inside = Git(str(tmp_path / "lane/sub"))  # paths are from the top all the same
+    before = repository.head
+    made = commit(inside, ["sub/new"], "In the lane", KEY, identity=USER)
+    assert lane.run("rev-parse", "lane") == made
+    assert repository.head == before
+    assert lane.status() == repository.status() == []
+
+
+def test_submodules_are_committed_by_their_commit(repository: Repository, tmp_path: Path) -> None:
+    other = make_repository(tmp_path / "other")
+    repository.run("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "sub")
+    repository.commit()
+    inside = Repository(repository.path / "sub")
+    inside.write("more", "more\n")
+    moved = inside.commit()
+    repository.write("sub/readme.txt", "inside another repository\n")
+    do(repository, "sub", "sub/readme.txt")
+    assert repository.run("rev-parse", "HEAD:sub") == moved
+
+
+def test_a_file_in_a_submodule_that_is_not_checked_out_is_passed_over(
+    repository: Repository, tmp_path: Path
+) -> None:
+    other = make_repository(tmp_path / "other")
+    repository.run("update-index", "--add", "--cacheinfo", f"160000,{other.head},sub")
+    repository.run("commit", "--quiet", "-m", "A submodule")
+    repository.write("sub/file", "written where another repository belongs\n")
+    repository.write("fine", "fine\n")
+    do(repository, "sub/file", "fine")
+    assert repository.run("rev-parse", "HEAD:sub") == other.head
+    assert "fine" in repository.names()
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_deleted(repository: Repository) -> None:
+    repository.write("in/file", "in\n")
+    repository.write("out/file", "out\n")
+    repository.commit()
+    repository.run("sparse-checkout", "set", "in")
+    assert not (repository.path / "out").exists()
+    repository.write("in/file", "changed\n")
+    do(repository, "in/file", "out/file")
+    assert "out/file" in repository.names()
+    assert repository.run("show", "HEAD:in/file") == "changed"
+
+
+def test_a_shallow_clone_can_be_committed_in(repository: Repository, tmp_path: Path) -> None:
+    repository.commit()
+    subprocess.run(
+        ["git", "clone", "--quiet", "--depth=1", f"file://{repository.path}", tmp_path / "clone"], check=True
+    )
+    clone = Repository(tmp_path / "clone")
+    clone.write("new", "new\n")
+    before = clone.head
+    assert find_commit(clone.git, "run/dev/1", None) is None
+    made = do(clone, "new")
+    assert find_commit(clone.git, "run/dev/1", before) == made
+
+
+def test_a_split_index_is_no_trouble(repository: Repository) -> None:
+    repository.run("update-index", "--split-index")
+    repository.write("theirs", "staged\n")
+    repository.run("add", "theirs")
+    repository.write("ours", "ours\n")
+    do(repository, "ours")
+    assert repository.status() == ["A  theirs"]
+
+
+def test_somebody_elses_commit_meanwhile_is_not_lost(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.write("ours", "ours\n")
+    make = commits.commit_tree
+
+    def slow(*arguments: object, **named: object) -> str:
+        made = make(*arguments, **named)  # type: ignore[arg-type]
+        repository.run("commit", "--quiet", "--allow-empty", "--message", "Theirs")
+        return made
+
+    monkeypatch.setattr(commits, "commit_tree", slow)
+    with pytest.raises(ConflictError, match="refs/heads/main: has moved"):
+        do(repository, "ours")
+    assert repository.run("log", "-1", "--format=%s") == "Theirs"
+
+
+def test_a_branch_switched_meanwhile_does_not_get_our_commit(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.write("ours", "ours\n")
+    make = commits.commit_tree
+
+    def slow(*arguments: object, **named: object) -> str:
+        made = make(*arguments, **named)  # type: ignore[arg-type]
+        repository.run("switch", "--quiet", "--create", "theirs")
+        return made
+
+    before = repository.head
+    monkeypatch.setattr(commits, "commit_tree", slow)
+    made = do(repository, "ours")
+    assert repository.run("rev-parse", "theirs", "main").splitlines() == [before, made]
+
+
+def test_a_kill_before_the_branch_moves_leaves_only_staged_paths(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(*arguments: object) -> None:
+        raise Killed
+
+    repository.write("ours", "ours\n")
+    before = repository.head
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "move_ref", kill)
+        with pytest.raises(Killed):
+            do(repository, "ours")
+    assert repository.head == before
+    assert repository.status() == ["A  ours"]
+    assert find_commit(repository.git, "run/dev/1", before) is None
+    do(repository, "ours")
+    assert repository.status() == []
+
+
+def test_no_commit_yet_is_a_clear_answer(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    repository = Repository(empty)
+    repository.run("init", "--quiet")
+    with pytest.raises(GitError, match="has no commit yet"):
+        do(repository)
+
+
+def test_the_users_wish_to_sign_is_not_ours(repository: Repository) -> None:
+    repository.run("config", "commit.gpgSign", "true")
+    repository.run("config", "gpg.program", "/bin/false")
+    do(repository)
+    assert repository.run("show", "--no-patch", "--format=%cn") == OURS.name
+
+
+def test_a_ref_that_cannot_be_moved_is_gits_own_error(repository: Repository) -> None:
+    with pytest.raises(GitError, match="update-ref"):
+        move_ref(repository.git, "refs/heads/main", "f" * 40, repository.head)
+
+
+def test_two_lanes_commit_at_the_same_time(repository: Repository, tmp_path: Path) -> None:
+    lanes = []
+    for number in range(3):
+        folder = tmp_path / f"lane-{number}"
+        repository.run("worktree", "add", "--quiet", "-b", f"lane-{number}", str(folder))
+        lanes.append(Repository(folder))
+        lanes[-1].write("new", f"{number}\n")
+    threads = [threading.Thread(target=do, args=(lane, "new")) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [lane.run("show", "HEAD:new") for lane in lanes] == ["0", "1", "2"]

@@ -1,0 +1,267 @@
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.core.errors import AutopilotError, ConflictError
+from bmad_autopilot.github import git as git_door
+from bmad_autopilot.github import talking
+from bmad_autopilot.github.blobs import contents
+from bmad_autopilot.github.commits import commit
+from bmad_autopilot.github.git import Git, GitError, check_revision, last_line
+from bmad_autopilot.github.ground import look_at_ground
+from bmad_autopilot.github.history import commits_between, find_commit
+from bmad_autopilot.github.putting_back import put_back
+from bmad_autopilot.github.saving import save_all
+from bmad_autopilot.github.staging import stage
+from bmad_autopilot.github.trees import changes, read_file
+from tests.agents.stubs import alive, until
+from tests.github.repositories import USER, Repository, make_repository
+
+
+def use_everything(repository: Repository) -> None:
+    git = repository.git
+    before = repository.head
+    look_at_ground(git)
+    repository.write("new.txt", "new\n")
+    stage(git, ["new.txt"])
+    made = commit(git, ["new.txt"], "New", {"Autopilot-Step": "r/s/1"}, identity=USER)
+    assert find_commit(git, "r/s/1", before) == made
+    commits_between(git, before, made)
+    changes(git, before, made)
+    contents(git, before, made)("new.txt", True)
+    read_file(git, made, "new.txt")
+    save_all(git, "refs/autopilot/x", "Saved")
+    put_back(git, before, ["new.txt"], saved="refs/autopilot/x")
+
+
+def test_nothing_an_agent_set_in_the_repository_runs_with_us(repository: Repository, tmp_path: Path) -> None:
+    mark = tmp_path / "it-ran"
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\necho $0 $* >> {mark}\n")
+    trap.chmod(0o755)
+    for folder in (repository.path / ".git/hooks", tmp_path / "more-hooks"):
+        folder.mkdir(exist_ok=True)
+        for name in ("pre-commit", "post-commit", "reference-transaction", "post-index-change", "post-checkout"):
+            (folder / name).write_text(trap.read_text())
+            (folder / name).chmod(0o755)
+    for key, value in (
+        ("core.hooksPath", str(tmp_path / "more-hooks")),
+        ("core.fsmonitor", str(trap)),
+        ("core.pager", str(trap)),
+        ("core.editor", str(trap)),
+        ("diff.external", str(trap)),
+        ("diff.trap.textconv", str(trap)),
+        ("diff.trap.command", str(trap)),
+        ("gpg.program", str(trap)),
+        ("commit.gpgSign", "true"),
+        ("log.showSignature", "true"),
+        *((f"alias.{name}", f"!{trap}") for name in ("status", "log", "commit-tree", "update-index", "diff-tree")),
+    ):
+        repository.run("config", key, value)
+    (repository.path / ".git/info/attributes").write_text("* diff=trap\n")
+    use_everything(repository)
+    assert not mark.exists(), mark.read_text()
+
+
+def test_the_callers_own_git_variables_do_not_lead_us_astray(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_repository(tmp_path / "other")
+    before = other.head
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_DIR", str(other.path / ".git"))
+        patch.setenv("GIT_WORK_TREE", str(other.path))
+        patch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+        patch.setenv("GIT_OBJECT_DIRECTORY", str(tmp_path / "objects"))
+        patch.setenv("GIT_CONFIG_PARAMETERS", "'core.worktree'='/'")
+        patch.setenv("GIT_TRACE", "1")
+        git = Git(str(repository.path))
+    repository.write("new", "new\n")
+    made = commit(git, ["new"], "Here", {}, identity=USER)
+    assert repository.head == made
+    assert other.head == before
+    assert not (tmp_path / "index").exists()
+
+
+def test_settings_from_the_environment_do_not_bring_hooks_back(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = tmp_path / "reference-transaction"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")
+    hook.chmod(0o755)
+    for name, value in (("COUNT", "1"), ("KEY_0", "core.hooksPath"), ("VALUE_0", str(tmp_path))):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    use_everything(Repository(repository.path))
+    assert not (tmp_path / "it-ran").exists()
+    repository.commit()
+    assert (tmp_path / "it-ran").exists()  # it would run with any other git
+
+
+def test_replaced_objects_are_seen_as_they_are(repository: Repository) -> None:
+    before = repository.head
+    repository.write("bad", "bad\n")
+    after = repository.commit()
+    repository.run("replace", after, before)
+    assert [change.path for change in changes(repository.git, before, after)] == ["bad"]
+
+
+def test_a_refusal_is_an_error_with_gits_own_words(repository: Repository) -> None:
+    with pytest.raises(GitError) as caught:
+        repository.git.ask("rev-parse", "no-such-branch")
+    assert "unknown revision" in str(caught.value)
+    assert str(repository.path) in str(caught.value)
+    assert isinstance(caught.value, AutopilotError)
+
+
+@pytest.mark.parametrize(
+    ("err", "said"),
+    [
+        ("", ""),
+        ("warning: x\n", "warning: x"),
+        ("fatal: no\n\nAdvice here.\n", "fatal: no"),
+        ("error: one\nfatal: two\nhint: three\n", "fatal: two"),
+        ("Fataler Fehler\n", "Fataler Fehler"),
+    ],
+)
+def test_the_reason_is_found_among_the_advice(err: str, said: str) -> None:
+    assert last_line(err) == said
+
+
+@pytest.mark.parametrize("revision", ["", "--output=x", "-p", "a\nb"])
+def test_what_reads_as_an_option_is_no_revision(revision: str) -> None:
+    with pytest.raises(GitError, match="no revision"):
+        check_revision("HEAD", revision)
+
+
+def test_odd_arguments_are_errors_too(repository: Repository) -> None:
+    with pytest.raises(GitError, match="NUL"):
+        repository.git.ask("rev-parse", "a\0b")
+    with pytest.raises(GitError):
+        repository.git.ask("cat-file", "-t", "\ud800")
+
+
+def test_no_repository_has_no_top(tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="under no git repository"):
+        _ = Git(str(tmp_path)).top
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(GitError):
+        Git(str(tmp_path / "gone")).ask("status")
+
+
+def test_no_git_on_the_machine_is_said(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(GitError, match="not installed"):
+        Git(str(repository.path)).ask("status")
+
+
+def test_another_users_repository_names_the_way_out(repository: Repository) -> None:
+    with pytest.raises(GitError) as caught:
+        repository.git.ask("status", environment={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    assert caught.value.hint == f"git config --global --add safe.directory {repository.path}"
+
+
+def test_a_lock_that_goes_away_is_waited_for(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 30.0)
+    lock = repository.path / ".git/index.lock"
+    lock.touch()
+    asked = threading.Event()
+    talk = talking.talk
+
+    def tell(*arguments: object, **named: object) -> object:
+        heard = talk(*arguments, **named)  # type: ignore[arg-type]
+        asked.set()
+        return heard
+
+    monkeypatch.setattr(git_door, "talk", tell)
+
+    def release() -> None:
+        asked.wait(30)
+        lock.unlink()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    repository.write("new", "new\n")
+    stage(repository.git, ["new"])
+    thread.join(30)
+    assert repository.status() == ["A  new"]
+
+
+def test_a_lock_that_stays_is_named(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    lock = repository.path / ".git/index.lock"
+    lock.touch()
+    repository.write("new", "new\n")
+    before = repository.head
+    with pytest.raises(ConflictError) as caught:
+        commit(repository.git, ["new"], "New", {}, identity=USER)
+    assert str(lock) in str(caught.value)
+    assert repository.head == before
+    assert lock.exists()
+
+
+def test_reading_needs_no_lock(repository: Repository) -> None:
+    (repository.path / ".git/index.lock").touch()
+    repository.write("readme.txt", "changed\n")
+    assert look_at_ground(repository.git).dirty == ("readme.txt",)
+
+
+def test_a_place_that_cannot_hold_a_lock_is_gits_own_error(repository: Repository) -> None:
+    refs = repository.path / ".git/refs/autopilot"
+    refs.write_text("a file where a folder should be")
+    with pytest.raises(GitError, match="update-ref"):
+        repository.git.ask("update-ref", "refs/autopilot/x", repository.head)
+
+
+def slow_filter(repository: Repository, tmp_path: Path) -> Path:
+    """A user's filter that never ends; it writes its process id."""
+    pid = tmp_path / "pid"
+    code = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    repository.run("config", "filter.slow.clean", f'{sys.executable} -c "{code}"')
+    repository.write(".gitattributes", "*.slow filter=slow\n")
+    repository.commit()
+    repository.write("x.slow", "x\n")
+    return pid
+
+
+def test_git_that_does_not_end_is_ended_with_its_children(repository: Repository, tmp_path: Path) -> None:
+    pid = slow_filter(repository, tmp_path)
+    begun = time.monotonic()
+    with pytest.raises(GitError, match="did not answer in 3 s"):
+        repository.git.ask("add", "--", "x.slow", seconds=3)
+    assert time.monotonic() - begun < 30
+    if pid.exists() and pid.read_text():
+        until(lambda: not alive(int(pid.read_text())), "the filter has ended")
+    assert not (repository.path / ".git/index.lock").exists()
+
+
+def test_too_much_output_is_an_error(repository: Repository) -> None:
+    repository.write("large", b"x" * 400_000)
+    repository.commit()
+    with pytest.raises(GitError, match="said more than"):
+        repository.git.ask("cat-file", "blob", "HEAD:large", limit=1000)
+
+
+def test_a_long_feed_and_a_long_answer_do_not_wait_for_each_other(repository: Repository) -> None:
+    feed = (repository.head + "\n").encode() * 20_000
+    assert repository.git.ask("cat-file", "--batch-check", feed=feed).out.count(b"\n") == 20_000
+
+
+def test_a_child_that_does_not_listen_is_heard_all_the_same(repository: Repository) -> None:
+    answer = repository.git.ask("rev-parse", "HEAD", feed=b"x" * 1_000_000)
+    assert answer.text == repository.head
+
+
+def test_the_environment_keeps_the_users_home(repository: Repository, home: Path) -> None:
+    (home / "filtered").write_text("yes")
+    repository.run("config", "filter.home.clean", "cat $HOME/filtered")
+    repository.write(".gitattributes", "*.h filter=home\n")
+    repository.write("x.h", "no")
+    assert os.environ["HOME"] == str(home)
+    commit(Git(str(repository.path)), ["x.h"], "Filtered", {}, identity=USER)
+    assert repository.run("show", "HEAD:x.h") == "yes"

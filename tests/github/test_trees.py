@@ -1,0 +1,157 @@
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.changes import Change, Kind
+from bmad_autopilot.github.git import GitError
+from bmad_autopilot.github.trees import MAX_FILE, changes, read_file, without
+from tests.github.repositories import ODD_NAMES, Repository, make_repository, odd_paths
+
+
+def test_each_kind_of_change_is_told(repository: Repository) -> None:
+    body = "".join(f"line {number}\n" for number in range(20))
+    for name in ("changed", "deleted", "old", "mode", "typed"):
+        repository.write(name, f"{name}\n{body}")
+    repository.write("image", b"\0\1\2")
+    before = repository.commit()
+    repository.write("changed", f"changed\n{body}more\n")
+    (repository.path / "deleted").unlink()
+    (repository.path / "old").rename(repository.path / "new")
+    (repository.path / "mode").chmod(0o755)
+    (repository.path / "typed").unlink()
+    (repository.path / "typed").symlink_to("changed")
+    repository.write("image", b"\0\1\2\3")
+    repository.write("added", "one\ntwo\n")
+    repository.commit()
+    assert changes(repository.git, before, "HEAD") == [
+        Change("added", Kind.ADDED, "", "100644", 2, 0),
+        Change("changed", Kind.MODIFIED, "", "100644", 1, 0),
+        Change("deleted", Kind.DELETED, "", "", 0, 21),
+        Change("image", Kind.MODIFIED, "", "100644", None, None),
+        Change("mode", Kind.MODIFIED, "", "100755", 0, 0),
+        Change("new", Kind.RENAMED, "old", "100644", 0, 0),
+        Change("typed", Kind.RETYPED, "", "120000", 1, 21),
+    ]
+
+
+def test_trees_and_commits_can_be_compared(repository: Repository) -> None:
+    before = repository.tree()
+    repository.write("new", "x\n")
+    after = repository.commit()
+    for one, other in ((before, after), (before, repository.tree())):
+        assert [change.path for change in changes(repository.git, one, other)] == ["new"]
+    assert changes(repository.git, after, after) == []
+
+
+def test_a_submodule_cannot_be_hidden(repository: Repository, tmp_path: Path) -> None:
+    other = make_repository(tmp_path / "other")
+    before = repository.head
+    repository.write(".gitmodules", '[submodule "sub"]\n\tpath = sub\n\turl = x\n\tignore = all\n')
+    repository.run("config", "diff.ignoreSubmodules", "all")
+    repository.run("add", ".gitmodules")
+    repository.run("update-index", "--add", "--cacheinfo", f"160000,{other.head},sub")
+    repository.run("commit", "--quiet", "-m", "Hidden")
+    found = {change.path: change.mode for change in changes(repository.git, before, "HEAD")}
+    assert found == {".gitmodules": "100644", "sub": "160000"}
+
+
+@settings(max_examples=10)
+@given(st.dictionaries(odd_paths, st.binary(max_size=30), max_size=8), st.data())
+def test_changes_are_what_was_done(files: dict[str, bytes], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repository = make_repository(Path(folder) / "work")
+        for name, content in files.items():
+            repository.write(name, content)
+        before = repository.commit()
+        names = sorted(files)
+        gone = data.draw(st.sets(st.sampled_from(names))) if names else set()
+        for name in gone:
+            (repository.path / name).unlink()
+        added = data.draw(st.sets(odd_paths.map(lambda path: f"more/{path}"), max_size=4))
+        for name in added:
+            repository.write(name, os.urandom(40))  # too unlike anything to be a rename
+        repository.commit()
+        found = changes(repository.git, before, "HEAD")
+        assert {change.path for change in found if change.kind is Kind.ADDED} == added
+        assert {change.path for change in found if change.kind is Kind.DELETED} == gone
+        assert len(found) == len(added) + len(gone)
+
+
+def test_an_odd_name_renamed(repository: Repository) -> None:
+    for name in ODD_NAMES:
+        repository.write(f"old/{name}", f"{name!a}\n" * 30)
+    before = repository.commit()
+    (repository.path / "old").rename(repository.path / "new")
+    repository.commit()
+    found = changes(repository.git, before, "HEAD")
+    assert {(change.before, change.path) for change in found} == {(f"old/{n}", f"new/{n}") for n in ODD_NAMES}
+    assert {change.kind for change in found} == {Kind.RENAMED}
+
+
+def test_a_tree_without_some_paths(repository: Repository) -> None:
+    small = repository.tree()
+    for name in (*ODD_NAMES, "folder/a", "folder/b/c", "folder-like"):
+        repository.write(name, "x\n")
+    repository.commit()
+    repository.write("staged", "x\n")
+    repository.run("add", "staged")
+    left_out = [*ODD_NAMES, "folder", "folder-like", "not-there", "../out"]
+    assert without(repository.git, "HEAD", left_out) == small
+    assert without(repository.git, repository.tree(), []) == repository.tree()
+    assert repository.status() == ["A  staged"]
+
+
+def test_a_pattern_leaves_out_only_the_file_of_that_name(repository: Repository) -> None:
+    before = repository.tree()
+    repository.write("*", "x\n")
+    repository.commit()
+    assert without(repository.git, "HEAD", ["*"]) == before
+
+
+def test_a_sparse_checkout_leaves_out_what_it_is_told(repository: Repository) -> None:
+    before = repository.tree()
+    repository.write("far/away", "x\n")
+    repository.commit()
+    repository.run("sparse-checkout", "set", "near")
+    assert without(repository.git, "HEAD", ["far/away"]) == before
+
+
+def test_a_file_is_read_from_a_commit(repository: Repository) -> None:
+    before = repository.head
+    for name in ODD_NAMES:
+        repository.write(name, b"\0\r\n" + os.fsencode(name))
+    repository.commit()
+    tree = repository.tree()
+    for name in ODD_NAMES:
+        repository.write(name, "changed since")
+        assert read_file(repository.git, tree, name) == b"\0\r\n" + os.fsencode(name)
+    assert read_file(repository.git, "HEAD", ODD_NAMES[0]) is not None
+    assert read_file(repository.git, before, ODD_NAMES[0]) is None
+
+
+def test_what_is_no_file_is_none(repository: Repository) -> None:
+    repository.write("folder/x", "x\n")
+    repository.commit()
+    for path in ("folder", "nothing", "../readme.txt", "./readme.txt", "", "folder/"):
+        assert read_file(repository.git, "HEAD", path) is None
+
+
+def test_a_file_too_large_is_not_taken_for_missing(repository: Repository) -> None:
+    repository.write("large", b"x" * (MAX_FILE + 1))
+    repository.write("just", b"x" * MAX_FILE)
+    repository.commit()
+    with pytest.raises(GitError, match="too large"):
+        read_file(repository.git, "HEAD", "large")
+    assert len(read_file(repository.git, "HEAD", "just") or b"") == MAX_FILE
+
+
+def test_a_revision_that_is_none_is_an_error(repository: Repository) -> None:
+    for call in (read_file, without):
+        with pytest.raises(GitError):
+            call(repository.git, "no-such-branch", "x")
+    with pytest.raises(GitError):
+        changes(repository.git, "HEAD", "no-such-branch")

@@ -1,0 +1,264 @@
+"""Questions as files: asked once, answered once, whatever dies in between."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.errors import ConflictError, FileError, UsageError
+from bmad_autopilot.runs.agent_state import read_agent_state
+from bmad_autopilot.runs.layout import make_run
+from bmad_autopilot.runs.question import MAX_TEXT, By, Kind, Question, Source
+from bmad_autopilot.runs.questions import all_open, answer, ask, deliver, open_questions, questions_of
+from bmad_autopilot.runs.state import RunState, Status, write_state
+from tests.runs.killing import killed_after
+
+WHICH = Question("1-2-sign-in", "dev", 1, "Which endpoint?", "Two are named.", ("/health", "/ready"), "/health")
+NAME = Question("1-2-sign-in", "dev", 1, "What is the name of the table?")
+
+
+def path_of(run: Path, number: int = 1) -> str:
+    return str(run / "questions" / f"{number:03}.json")
+
+
+def test_a_question_and_its_answer(tmp_path: Path) -> None:
+    asked = ask(str(tmp_path), WHICH, 100.0)
+    assert (asked.id, asked.asked_at, asked.answer) == ("q1", 100.0, None)
+    assert open_questions(str(tmp_path)) == [asked]
+    done = answer(path_of(tmp_path), "2", By.HUMAN, 160.0)
+    assert (done.answer, done.answered_at, done.by) == ("/ready", 160.0, By.HUMAN)
+    assert open_questions(str(tmp_path)) == []
+    assert questions_of(str(tmp_path)) == ([(path_of(tmp_path), done)], [])
+
+
+def test_the_file_says_it_all(tmp_path: Path) -> None:
+    question = WHICH._replace(kind=Kind.INTERVENTION, source=Source.AGENT, reason="no_resource")
+    ask(str(tmp_path), question, 1_772_107_200.0)
+    answer(path_of(tmp_path), "/ready", By.STANDING, 1_772_107_260.0)
+    document = json.loads(Path(path_of(tmp_path)).read_text())
+    expected = {
+        "id": "q1",
+        "story": "1-2-sign-in",
+        "step": "dev",
+        "attempt": 1,
+        "asked_at": "2026-02-26T12:00:00Z",
+        "question": "Which endpoint?",
+        "context": "Two are named.",
+        "options": ["/health", "/ready"],
+        "recommended": "/health",
+        "reason": "no_resource",
+        "kind": "intervention",
+        "source": "agent",
+        "answer": "/ready",
+        "answered_at": "2026-02-26T12:01:00Z",
+        "by": "standing",
+    }
+    assert {name: document[name] for name in expected} == expected
+
+
+def test_the_same_question_is_asked_once(tmp_path: Path) -> None:
+    first = ask(str(tmp_path), WHICH, 100.0)
+    assert ask(str(tmp_path), WHICH._replace(context="other words"), 200.0) == first
+    done = answer(path_of(tmp_path), "/ready", By.HUMAN)
+    assert ask(str(tmp_path), WHICH, 300.0) == done, "its answer too"
+    for other in (WHICH._replace(attempt=2), WHICH._replace(step="qa"), WHICH._replace(question="How?")):
+        ask(str(tmp_path), other, 400.0)
+    assert [question.id for question in open_questions(str(tmp_path))] == ["q2", "q3", "q4"]
+
+
+def test_a_very_long_question_is_still_the_same(tmp_path: Path) -> None:
+    long = WHICH._replace(
+        question="why " * 50_000, context="x" * 50_000, options=("a" * 5000, *map(str, range(100)))
+    )
+    first = ask(str(tmp_path), long, 1.0)
+    assert ask(str(tmp_path), long, 2.0) == first
+    assert len(first.question) == len(first.context) == MAX_TEXT
+    assert len(first.options) == 20
+    assert os.path.getsize(path_of(tmp_path)) < 100_000
+
+
+def test_a_second_answer_is_refused_and_shows_the_first(tmp_path: Path) -> None:
+    ask(str(tmp_path), WHICH, 1.0)
+    answer(path_of(tmp_path), "/ready", By.HUMAN)
+    with pytest.raises(ConflictError) as error:
+        answer(path_of(tmp_path), "/health", By.HUMAN)
+    assert "/ready" in str(error.value)
+    assert questions_of(str(tmp_path))[0][0][1].answer == "/ready"
+
+
+def test_an_answer_against_the_rules_changes_nothing(tmp_path: Path) -> None:
+    ask(str(tmp_path), WHICH, 1.0)
+    before = Path(path_of(tmp_path)).read_bytes()
+    with pytest.raises(UsageError, match="none of the options"):
+        answer(path_of(tmp_path), "something else", By.HUMAN)
+    assert Path(path_of(tmp_path)).read_bytes() == before
+
+
+def test_an_answer_to_no_question(tmp_path: Path) -> None:
+    (tmp_path / "questions").mkdir()
+    for name in ("001.json", "lock", "1.json", "001.json.tmp"):
+        with pytest.raises(FileError):
+            answer(str(tmp_path / "questions" / name), "x", By.HUMAN)
+
+
+def test_an_agent_may_recommend_a_letter(tmp_path: Path) -> None:
+    question = WHICH._replace(options=("A) /health", "B) /ready"), recommended="b")
+    assert ask(str(tmp_path), question, 1.0).recommended == "B) /ready"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"question": "x"}', '{"story": "x"}', "\0"])
+def test_a_broken_file_is_said_and_its_question_asked_again(tmp_path: Path, text: str) -> None:
+    ask(str(tmp_path), WHICH, 1.0)
+    Path(path_of(tmp_path)).write_text(text)
+    found, broken = questions_of(str(tmp_path))
+    assert found == []
+    assert broken[0].place.file == path_of(tmp_path)
+    assert "rm " in (broken[0].hint or "")
+    assert ask(str(tmp_path), WHICH, 2.0).id == "q2"
+
+
+def run_of(runs: Path, story: str, status: Status = Status.RUNNING) -> Path:
+    folder = Path(make_run(str(runs), "main", "lean", 1_800_000_000.0))
+    write_state(str(folder), RunState(folder.name, status=status, last_checkpoint=5.0))
+    return folder
+
+
+def test_the_inbox_is_over_all_runs_that_are_not_over(tmp_path: Path) -> None:
+    first, second, over = (
+        run_of(tmp_path, "x", status) for status in (Status.PAUSED, Status.FAILED, Status.COMPLETED)
+    )
+    ask(str(first), WHICH._replace(story="1-1-a"), 300.0)
+    ask(str(second), WHICH._replace(story="2-1-b"), 100.0)
+    ask(str(second), WHICH._replace(story="2-1-b", attempt=2), 200.0)
+    ask(str(over), WHICH._replace(story="3-1-c"), 50.0)
+    Path(path_of(first, 2)).write_text("{")
+    inbox = all_open(str(tmp_path))
+    assert [(one.question.story, one.question.id) for one in inbox.asked] == [
+        ("2-1-b", "q1"),
+        ("2-1-b", "q2"),
+        ("1-1-a", "q1"),
+    ]
+    assert [(one.question.story, one.question.id) for one in inbox.first] == [("2-1-b", "q1"), ("1-1-a", "q1")]
+    assert [one.place.file for one in inbox.diagnostics] == [path_of(first, 2)]
+    answer(inbox.first[0].path, "1", By.HUMAN)
+    assert [one.question.id for one in all_open(str(tmp_path)).first] == ["q2", "q1"]
+
+
+def asked_in(path: Path, question: str = "Which endpoint?") -> Question:
+    state = {"storyKey": "1-2-sign-in", "questions": [{"id": "a", "question": question, "answer": None}]}
+    path.write_text(json.dumps(state))
+    return WHICH._replace(source=Source.AGENT, state_file=str(path), state_id="a", answer="/ready")
+
+
+def test_an_answer_is_delivered_where_the_agent_asked(tmp_path: Path) -> None:
+    path = tmp_path / "1-2-sign-in.agent-state.json"
+    done = asked_in(path)
+    assert deliver(done)
+    assert deliver(done)
+    state = read_agent_state(str(path))
+    assert state is not None
+    assert state.questions[0].answer == "/ready"
+
+
+def test_another_question_under_the_same_id_does_not_get_this_answer(tmp_path: Path) -> None:
+    path = tmp_path / "1-2-sign-in.agent-state.json"
+    done = asked_in(path, "Drop the table?")
+    assert not deliver(done)
+    assert json.loads(path.read_text())["questions"][0]["answer"] is None
+
+
+def test_nothing_is_delivered_elsewhere(tmp_path: Path) -> None:
+    other = tmp_path / "package.json"
+    done = asked_in(other)
+    before = other.read_bytes()
+    assert not deliver(done)
+    assert not deliver(done._replace(state_file=str(tmp_path / "gone.agent-state.json")))
+    assert not deliver(done._replace(state_file=""))
+    link = tmp_path / "1.agent-state.json"
+    link.symlink_to(other)
+    with pytest.raises(FileError):
+        deliver(done._replace(state_file=str(link)))
+    assert other.read_bytes() == before
+
+
+ANSWERS = """
+import sys
+from bmad_autopilot.runs.question import By, Question
+from bmad_autopilot.runs.questions import answer, ask
+run = sys.argv[1]
+number = int(sys.argv[2])
+while True:
+    number += 1
+    ask(run, Question("1-1-a", "dev", number, "Which?"), 1.0)
+    print("asked", number, flush=True)
+    answer(f"{run}/questions/{number:03}.json", "the answer " * 500, By.HUMAN)
+    print("answered", number, flush=True)
+"""
+
+
+def test_a_kill_loses_no_question_and_no_answer(tmp_path: Path) -> None:
+    count = 0
+    for lines in (1, 2, 3, 6, 2, 9, 1):
+        printed = killed_after(lines, ANSWERS, str(tmp_path), str(count))
+        found, broken = questions_of(str(tmp_path))
+        assert broken == []
+        states = {question.attempt: question.answer for _, question in found}
+        for word, number in (line.split() for line in printed):
+            assert int(number) in states
+            assert word == "asked" or states[int(number)] == ("the answer " * 500).strip()
+        assert set(states.values()) <= {None, ("the answer " * 500).strip()}
+        for path, question in found:
+            if question.answer is None:
+                answer(path, ("the answer " * 500), By.HUMAN)
+        count = len(found)
+        assert sorted(states) == list(range(1, count + 1))
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(Question._fields), JSON))
+def test_any_object_is_a_question_or_said_to_be_none(
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]
+) -> None:
+    run = tmp_path_factory.mktemp("run")
+    (run / "questions").mkdir()
+    Path(path_of(run)).write_text(json.dumps(data))
+    found, broken = questions_of(str(run))
+    assert len(found) + len(broken) == 1
+
+
+@given(st.text(min_size=1), st.text(), st.lists(st.text(), max_size=4), st.none() | st.text())
+def test_what_is_asked_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, text: str, context: str, options: list[str], recommended: str | None
+) -> None:
+    run = tmp_path_factory.mktemp("run")
+    question = Question("1-1-a", "dev", 1, f"Q {text}", context, tuple(options), recommended)
+    asked = ask(str(run), question, 1.5)
+    assert open_questions(str(run)) == [asked]
+    assert ask(str(run), question, 2.5) == asked
+
+
+def test_of_many_answers_at_once_one_stands(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        ids = {asked.id for asked in pool.map(lambda _: ask(str(tmp_path), NAME, 1.0), range(8))}
+        assert ids == {"q1"}
+
+        def try_to(number: int) -> str | None:
+            try:
+                return answer(path_of(tmp_path), f"table {number}", By.HUMAN).answer
+            except ConflictError:
+                return None
+
+        recorded = [text for text in pool.map(try_to, range(8)) if text]
+    assert len(recorded) == 1
+    assert questions_of(str(tmp_path))[0][0][1].answer == recorded[0]
