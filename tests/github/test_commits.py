@@ -128,6 +128,16 @@ def test_a_file_becomes_a_folder_and_a_folder_a_link(repository: Repository) -> 
     assert repository.status() == []
 
 
+def test_a_named_file_displaces_what_cannot_stand_beside_it(repository: Repository) -> None:
+    repository.write("thing", "file\n")
+    repository.commit()
+    (repository.path / "thing").unlink()
+    repository.write("thing/inside", "now a folder\n")
+    do(repository, "thing/inside")
+    assert repository.names() == ["readme.txt", "thing/inside"]
+    assert repository.status() == []
+
+
 def test_a_named_folder_takes_nothing_with_it(repository: Repository) -> None:
     repository.write("folder/inside", "new\n")
     do(repository, "folder")

@@ -67,6 +67,38 @@ def test_nothing_an_agent_set_in_the_repository_runs_with_us(repository: Reposit
     assert not mark.exists(), mark.read_text()
 
 
+def sign(repository: Repository, value: str) -> str:
+    """A commit on top with a signature that is none."""
+    head = f"tree {repository.tree()}\nparent {repository.head}\n"
+    who = "T <t@example.invalid> 1700000000 +0000\n"
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n none\n -----END PGP SIGNATURE-----\n"
+    raw = f"{head}author {who}committer {who}{signature}\nSigned\n\nAutopilot-Step: {value}\n"
+    made = repository.git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=raw.encode()).text
+    repository.run("update-ref", "HEAD", made)
+    return made
+
+
+def test_no_program_is_asked_about_signatures(repository: Repository, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")
+    trap.chmod(0o755)
+    repository.run("config", "gpg.program", str(trap))
+    repository.run("config", "log.showSignature", "true")
+    made = sign(repository, "r/s/1")
+    assert find_commit(repository.git, "r/s/1", None) == made
+    assert not (tmp_path / "it-ran").exists()
+    repository.run("log", "-1")
+    assert (tmp_path / "it-ran").exists()  # it would run with any other git
+
+
+def test_looking_writes_nothing(repository: Repository) -> None:
+    index = repository.path / ".git/index"
+    os.utime(repository.path / "readme.txt", (1, 1))  # git would note that it is unchanged all the same
+    before = index.read_bytes()
+    assert look_at_ground(repository.git).dirty == ()
+    assert index.read_bytes() == before
+
+
 def test_the_callers_own_git_variables_do_not_lead_us_astray(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +131,20 @@ def test_settings_from_the_environment_do_not_bring_hooks_back(
     assert not (tmp_path / "it-ran").exists()
     repository.commit()
     assert (tmp_path / "it-ran").exists()  # it would run with any other git
+
+
+def test_a_work_tree_that_is_said_to_be_elsewhere_is_not_read(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/readme.txt").write_text("secret\n")
+    repository.write("readme.txt", "ours\n")
+    repository.run("config", "core.worktree", str(tmp_path / "elsewhere"))
+    made = commit(repository.git, ["readme.txt"], "Ours", {}, identity=USER)
+    save_all(repository.git, "refs/autopilot/x", "Saved")
+    put_back(repository.git, f"{made}^", ["readme.txt"], saved="refs/autopilot/x")
+    assert read_file(repository.git, made, "readme.txt") == b"ours\n"
+    assert read_file(repository.git, "refs/autopilot/x", "readme.txt") == b"ours\n"
+    assert repository.read("readme.txt") == b"hello\n"
+    assert (tmp_path / "elsewhere/readme.txt").read_text() == "secret\n"
 
 
 def test_replaced_objects_are_seen_as_they_are(repository: Repository) -> None:

@@ -41,6 +41,15 @@ def test_a_link_is_staged_as_a_link(repository: Repository, tmp_path: Path) -> N
     assert repository.run("ls-files", "--stage", "link").startswith("120000 ")
 
 
+def test_a_file_behind_a_new_link_is_gone(repository: Repository, tmp_path: Path) -> None:
+    repository.write("folder/inside", "x\n")
+    repository.commit()
+    (repository.path / "folder").rename(tmp_path / "outside")
+    (repository.path / "folder").symlink_to(tmp_path / "outside")
+    stage(repository.git, ["folder/inside"])
+    assert repository.run("ls-files") == "readme.txt"
+
+
 @pytest.mark.parametrize("kind", ["fifo", "folder"])
 def test_a_file_replaced_by_what_git_cannot_keep_is_gone(repository: Repository, kind: str) -> None:
     target = repository.path / "readme.txt"

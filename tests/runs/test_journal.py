@@ -118,7 +118,7 @@ def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path) ->
     other = tmp_path / "other"
     other.mkdir()
     for _ in range(3):
-        journal(other).append("other")
+        journal(other).append("other", text="longer than it was")
     os.replace(other / "journal.jsonl", tmp_path / "journal.jsonl")
     assert [entry.n for entry in follower.entries(since=1)] == [2, 3]
 
@@ -183,6 +183,23 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.undo()
     assert ours.append("again").n == 2
     assert [entry.kind for entry in journal(tmp_path).entries()] == ["run", "again"]
+
+
+def test_an_entry_that_did_not_reach_the_disk_is_not_found_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = journal(tmp_path)
+    ours.append("run")
+
+    def fails(fd: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fdatasync", fails)
+    with pytest.raises(FileError):
+        ours.append("step", number=1)
+    monkeypatch.undo()
+    assert [entry.kind for entry in journal(tmp_path).entries()] == ["run"]
+    assert ours.append("again").n == 2
 
 
 def test_a_link_or_a_pipe_is_refused(tmp_path: Path) -> None:

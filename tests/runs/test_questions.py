@@ -2,7 +2,9 @@
 
 import json
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import ConflictError, FileError, UsageError
+from bmad_autopilot.runs import questions
 from bmad_autopilot.runs.agent_state import read_agent_state
 from bmad_autopilot.runs.layout import make_run
-from bmad_autopilot.runs.question import MAX_TEXT, By, Kind, Question, Source
+from bmad_autopilot.runs.question import MAX_TEXT, By, Kind, Question, Source, read_question
 from bmad_autopilot.runs.questions import all_open, answer, ask, deliver, open_questions, questions_of
 from bmad_autopilot.runs.state import RunState, Status, write_state
 from tests.runs.killing import killed_after
@@ -248,17 +251,38 @@ def test_what_is_asked_is_read_back(
     assert ask(str(run), question, 2.5) == asked
 
 
-def test_of_many_answers_at_once_one_stands(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        ids = {asked.id for asked in pool.map(lambda _: ask(str(tmp_path), NAME, 1.0), range(8))}
-        assert ids == {"q1"}
+@pytest.fixture
+def together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that get as far as having read a question before one of them writes would both write."""
+    both = threading.Barrier(2)
 
-        def try_to(number: int) -> str | None:
-            try:
-                return answer(path_of(tmp_path), f"table {number}", By.HUMAN).answer
-            except ConflictError:
-                return None
+    def read_and_wait(path: str, id: str) -> Question | None:
+        found = read_question(path, id)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.3)
+        return found
 
-        recorded = [text for text in pool.map(try_to, range(8)) if text]
+    monkeypatch.setattr(questions, "read_question", read_and_wait)
+
+
+def test_of_two_answers_at_once_one_stands(tmp_path: Path, together: None) -> None:
+    ask(str(tmp_path), NAME, 1.0)
+
+    def try_to(text: str) -> str | None:
+        try:
+            return answer(path_of(tmp_path), text, By.HUMAN).answer
+        except ConflictError:
+            return None
+
+    with ThreadPoolExecutor(2) as pool:
+        recorded = [text for text in pool.map(try_to, ["users", "people"]) if text]
     assert len(recorded) == 1
     assert questions_of(str(tmp_path))[0][0][1].answer == recorded[0]
+
+
+def test_the_same_question_asked_twice_at_once_is_one(tmp_path: Path, together: None) -> None:
+    ask(str(tmp_path), WHICH, 1.0)
+    with ThreadPoolExecutor(2) as pool:
+        ids = {asked.id for asked in pool.map(lambda _: ask(str(tmp_path), NAME, 1.0), range(2))}
+    assert ids == {"q2"}
+    assert len(open_questions(str(tmp_path))) == 2

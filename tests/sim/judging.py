@@ -55,7 +55,7 @@ class Bench:
         self.desk = FolderDesk(str(folder))
         self._git = Git(str(folder))
         self._project = open_project(str(folder))
-        self._base = self._look()
+        self._base = self._last = self._look()
         self._asked: bytes | None = None
 
     def job(self, step: str) -> Job:
@@ -67,21 +67,20 @@ class Bench:
         owes = STEPS[step].owes if step in STEPS else Owes.NOTHING
         if STEPS[step].before if step in STEPS else None:
             set_row(self.desk, job, "in-progress")
-        before, rows = self._look(), self._rows()
-        books = self.books()
+        books, rows = self.books(), self._rows()
         if os.path.exists(books.review):
             os.unlink(books.review)
-        old = _read(books.story)
+        old = _read(books.story or books.spec)
         if owes is not Owes.STORY and self._asked is None:
-            self._asked = old or b""
+            self._asked = _read(books.story) or b""
         ending = self.habit(self.desk, job)
         books = self.books()
-        review = read_verdict(_read(books.review), _story(_read(books.story)), _story(old))
+        review = read_verdict(_read(books.review), _story(_read(books.story or books.spec)), _story(old))
         state = read_agent_state(books.state)
         return Judged(
             ending,
             self.desk.said,
-            judge_work(self._work_look(owes, before, rows, books)),
+            judge_work(self._work_look(owes, rows, books)),
             review if owes is Owes.VERDICT else None,
             state.open[0].question if state and state.open else "",
         )
@@ -107,8 +106,9 @@ class Bench:
     def _rows(self) -> dict[str, str]:
         return {key: row.status.raw for key, row in read_board(self._project.require_board()).rows.items()}
 
-    def _work_look(self, owes: Owes, before: work.Work, rows: dict[str, str], books: Books) -> WorkLook:
-        now = self._look()
+    def _work_look(self, owes: Owes, rows: dict[str, str], books: Books) -> WorkLook:
+        before, now = self._last, self._look()
+        self._last = now
         assert self._base.tree
         assert self._base.head
         assert before.tree
@@ -116,7 +116,7 @@ class Bench:
         assert now.head
         own = {os.path.relpath(path, self._git.top) for path in books.kept_apart}
         whole = changes(self._git, self._base.tree, now.tree)
-        moved = changes(self._git, before.tree, now.tree)
+        moved = changes(self._git, before.tree, now.tree) if before.tree != self._base.tree else whole
         return WorkLook(
             owes,
             KEY,

@@ -75,6 +75,17 @@ LIES = {
     "approved-ahead": "none",
 }
 
+# Those that do something else where a spec takes the place of a story file.
+OTHERWISE_IN_A_BUILD = (
+    *("no-change", "half-done", "hollow-story", "no-story", "deletes-story", "cuts-story", "blocked-spec"),
+    *("marks-itself-done", "rewinds-history", "commits-state", "deletes-test"),
+    *("no-verdict", "approves-its-findings", "empties-work", "guts-in-review", "approved-ahead"),
+)
+UNTIDY_IN_A_BUILD = (
+    *("commits-itself", "commits-often", "touches-board", "claims-done", "forgets-row", "explains-blocked"),
+    *("odd-verdict", "mending-reviewer", "findings-only", "senior-reviewer", "removes-asked-test", "short-list"),
+)
+
 
 def names(kind: Kind) -> list[str]:
     return [name for name, habit in HABITS.items() if habit.kind is kind]
@@ -86,6 +97,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for era in ("classic", "build"):
         make_sample(str(base / era), 2, 2, era=era)
         ensure_excludes(find_root(str(base / era)))
+        shutil.rmtree(base / era / ".git/hooks", ignore_errors=True)  # git's examples
     return base
 
 
@@ -184,46 +196,53 @@ def test_enough_of_each_kind() -> None:
 
 @pytest.mark.parametrize("habit", names(Kind.LIAR))
 def test_no_liar_gets_through(bench: BenchMaker, habit: str) -> None:
-    done = bench(habit).until_refused(*LEAN)
-    first, second = done[-2:]
-    for one in (first, second):
-        why = one.codes | ({one.review.result.value} if one.review else set())
-        assert not one.is_good
-        assert LIES[habit] in why, told(done)
+    first, second = bench(habit).until_refused(*LEAN)[-2:]
+    assert not first.is_good
+    assert not second.is_good, "what it does wrong, it does again"
+    verdict = first.review.result.value if first.review else ""
+    assert LIES[habit] in (*first.codes, verdict), first
 
 
-@pytest.mark.parametrize("habit", names(Kind.LIAR))
+@pytest.mark.parametrize("habit", OTHERWISE_IN_A_BUILD)
 def test_no_liar_gets_through_a_build(bench: BenchMaker, habit: str) -> None:
-    done = bench(habit, "build").until_refused(*BUILD)
-    assert not done[-1].is_good
-    assert done[-1].ending.outcome == "completed"
+    assert not bench(habit, "build").until_refused(*BUILD)[-1].is_good
 
 
 # untidy
 
 
-@pytest.mark.parametrize(("steps", "era"), [(LEAN, "classic"), (BUILD, "build")])
-@pytest.mark.parametrize("habit", names(Kind.UNTIDY))
-def test_no_untidy_agent_is_refused(bench: BenchMaker, habit: str, steps: tuple[str, ...], era: str) -> None:
-    done = bench(habit, era).until_refused(*steps)
-    assert len(done) == len(steps), told(done)
-    assert all(one.is_good for one in done), told(done)
-    assert not any(one.asks for one in done)
+@pytest.fixture(scope="module")
+def honest_left(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    folder = tmp_path_factory.mktemp("honest") / "sample"
+    shutil.copytree(templates / "classic", folder)
+    one = Bench(folder, "honest")
+    return [left_by(one, one.do(step)) for step in LEAN]
 
 
 @pytest.mark.parametrize("habit", names(Kind.UNTIDY))
-def test_untidy_agents_do_differ_from_the_honest_one(bench: BenchMaker, habit: str) -> None:
-    assert left_by(bench(habit)) != left_by(bench("honest"))
-
-
-def left_by(one: Bench) -> tuple[object, ...]:
-    """Everything a run of one leaves: files, at each step, commits, words."""
-    left: list[object] = []
+def test_no_untidy_agent_is_refused(bench: BenchMaker, honest_left: list[object], habit: str) -> None:
+    one = bench(habit)
+    left = []
     for step in LEAN:
-        one.do(step)
-        left.append({path: one.desk.read(path) for path in one.desk.paths()})
-        left.append(one.desk.said)
-    return (*left, git(one.folder, "rev-list", "--count", "HEAD"))
+        done = one.do(step)
+        assert done.is_good, done
+        assert not done.asks
+        left.append(left_by(one, done))
+    assert left != honest_left, "nothing about it is untidy"
+
+
+@pytest.mark.parametrize("habit", UNTIDY_IN_A_BUILD)
+def test_no_untidy_agent_is_refused_in_a_build(bench: BenchMaker, habit: str) -> None:
+    one = bench(habit, "build")
+    for step in BUILD:
+        done = one.do(step)
+        assert done.is_good, done
+
+
+def left_by(one: Bench, done: Judged) -> tuple[object, ...]:
+    """Everything one can see of a call afterwards: files, words, commits."""
+    files = {path: one.desk.read(path) for path in one.desk.paths()}
+    return files, done.said, git(one.folder, "rev-list", "--count", "HEAD")
 
 
 @pytest.mark.parametrize("habit", ["honest", "moves-test", "splits-test", "reformats", "renames-cases"])

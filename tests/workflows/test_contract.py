@@ -136,6 +136,6 @@ def test_a_key_that_is_no_plain_name_makes_no_path(key: str) -> None:
         told(story=key)
 
 
-@pytest.mark.parametrize("key", ["1-2-sign-in", "5-1-validate.py-cli-入口", "1-0·1-x", "epic-2.5"])
+@pytest.mark.parametrize("key", ["1-2-sign-in", "5-1-validate.py-cli-入口", "1-0·1-x", "epic-2.5", "1-1-now!"])
 def test_real_keys_are_taken(key: str) -> None:
     assert agent_state(FOLDER, key) == f"{FOLDER}/{key}.agent-state.json"

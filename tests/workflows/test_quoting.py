@@ -62,3 +62,10 @@ def test_both_ends_of_a_long_text_are_kept() -> None:
 def test_inline_is_one_line_between_backticks() -> None:
     assert inline("a `b`\n c\t\u200bd") == "a 'b' c d"
     assert inline("x" * 400, 10) == "x" * 9 + "…"
+
+
+@given(st.text(st.sampled_from("`!ab\n \u200b"), max_size=20), st.integers(2, 20))
+@example("Stop!", 300)
+@example("Stop!\u200b", 300)
+def test_between_two_backticks_nothing_begins_a_command(text: str, limit: int) -> None:
+    assert "!`" not in f"`{inline(text, limit)}`"

@@ -4,6 +4,7 @@ import os
 import re
 import time
 
+from ..agents.attempts import State, state_of
 from ..board.overview import EpicView, next_action, overview
 from ..board.sprint import Board, action_items, read_board
 from ..core.commands import command
@@ -14,6 +15,7 @@ from ..engine.lane import Lane
 from ..engine.running import RunEnd
 from ..files import read_text
 from ..project.open import Project
+from ..runs.layout import attempt_folder
 from ..runs.questions import open_questions
 from ..views.questions import Waiting
 from ..views.summary import Question, Summary
@@ -105,6 +107,14 @@ def _is_by_hand(end: RunEnd) -> bool:
     return end.status == "handed-over"
 
 
+def _is_at_work(end: RunEnd) -> bool:
+    steps = [step for story in end.record.stories.values() for step in story.steps]
+    last = max(steps, key=lambda step: step.number, default=None)
+    if last is None or last.last is None or last.last.ended is not None:
+        return False
+    return state_of(attempt_folder(end.folder, last.number, last.step, last.last.attempt)) is State.RUNNING
+
+
 def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
     lane = end.lane
     if end.status == "waiting" and waits:
@@ -112,7 +122,8 @@ def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) 
     if end.status in ("waiting", "handed-over"):
         return [("bmad resume", "once it can go on")]
     if end.status == "left":
-        return [("bmad resume", "go on where it stood")]
+        stop = (command("agent", "cancel", end.run_id), "or stop its agent; what it did is kept")
+        return [("bmad resume", "go on where it stood"), *([stop] if _is_at_work(end) else [])]
     if end.status == "failed":
         story = next(reversed(end.record.stories), lane.key)
         return [("bmad resume", "go on after all"), (command("restart", story), "or begin the story anew")]

@@ -5,6 +5,8 @@ import click
 from ..board.sprint import find_row
 from ..core.commands import command
 from ..engine.restarting import restart_story
+from ..github.git import Git
+from ..github.ground import look_at_ground
 from ..views.figures import counted
 from ..views.terminal import clean
 from .completing import complete_story
@@ -30,4 +32,5 @@ def restart(ctx: click.Context, story: str) -> None:
     if len(report.files) > MOST_FILES:
         click.echo(f"           … {len(report.files) - MOST_FILES} more")
     click.echo(f"board    {clean(row.key)}: {clean(report.row_before)} → {clean(report.row_after)}")
-    click.echo(f"next     {command('run-story', row.key)}")
+    first = "commit what was put back, then " if look_at_ground(Git(facts.project.root.checkout)).dirty else ""
+    click.echo(f"next     {first}{command('run-story', row.key)}")

@@ -153,8 +153,10 @@ def _story(run: RunRecord, data: Data, at: float) -> None:
     story = run.story(str(data["story"]))
     if story.baseline is None and story.tree is None:
         story.baseline, story.tree, story.code = data.get("baseline"), data.get("tree"), data.get("code")
-    story.expected = story.came_from = str(data.get("status", ""))
+    _stands(story, {"row": data.get("status")})
     story.began_as = story.began_as or story.expected
+    if story.current:  # its row had left the board, and is back
+        story.current.closed = True
     story.passed, story.entered_by = [], ""
     story.finished = story.gone = story.skipped = False
 
@@ -220,7 +222,7 @@ def _stands(story: StoryRecord, data: Data) -> None:
 def _row(run: RunRecord, data: Data, at: float) -> None:
     story = run.stories.get(str(data["key"]))
     if story is not None:
-        story.came_from, story.expected = str(data["before"]), str(data["after"])
+        story.came_from, story.expected, story.claim = str(data["before"]), str(data["after"]), ""
 
 
 def _row_set(run: RunRecord, data: Data, at: float) -> None:

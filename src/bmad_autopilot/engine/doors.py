@@ -38,6 +38,7 @@ class CallOrder(NamedTuple):
     story: str  # the story's key; of a retrospective the epic's
     step: Step
     baseline: str | None = None
+    head: str | None = None  # the last commit of ours for it, else the baseline: HEAD must still descend from it
     tree: str | None = None  # the story's work tree before its first call
     code: str | None = None
     review: str = ""  # what the last review asked for

@@ -1,15 +1,16 @@
 """All that a call left, gathered for the judges: its result, the changes in git, the files it owes, the board."""
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..agents.attempts import Result, Spec
 from ..board.epics import read_all_epics
 from ..board.epics_files import find_epics_files
-from ..board.sprint import Board, Row, read_board
+from ..board.sprint import Board, Row, board_from_text, read_board
 from ..board.stories import StoryFile, read_story
 from ..core.changes import Change
-from ..core.errors import FileError
+from ..core.errors import AutopilotError, FileError
 from ..core.owes import Owes
 from ..files import Text, read_text
 from ..gates.look import Document, WorkLook
@@ -17,14 +18,14 @@ from ..gates.verdict import ReviewVerdict, read_verdict
 from ..github.blobs import contents
 from ..github.git import Git
 from ..github.history import is_ancestor
-from ..github.trees import changes
+from ..github.trees import changes, read_file
 from ..project.open import Project
 from ..runs.agent_state import read_agent_state
 from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
 from .lane import Lane
-from .snapshots import STORY, board_before, keep_state, read_kept, restore_purpose
+from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose
 
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
 
@@ -40,9 +41,10 @@ class Place(NamedTuple):
     dirty: frozenset[str]  # paths that were dirty before the run began
 
 
-def gather(place: Place, order: CallOrder, tree: Tree) -> Gathered:
+def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
     done = harvest(place.folder, place.project.config)
     spec, result = done.spec, done.result
+    tree = tree_of(result, order.story)
     before = board_before(place.folder)
     now = _board(place.project)
     row = now.rows.get(order.story) if now else None
@@ -50,19 +52,31 @@ def gather(place: Place, order: CallOrder, tree: Tree) -> Gathered:
     keep_state(place.folder, books)
     restore_purpose(place.folder, place.project.root.checkout)
     old = before.rows.get(order.story) if before else None
-    look = _work_look(place, order, spec, result, tree, books, before, now, row)
+    ended = _board_at_end(place, result.tree) or now
+    left = ended.rows.get(order.story) if ended else None
+    look = _work_look(place, order, spec, result, tree, books, before, ended, row)
     return Gathered(
         done.verdict,
         result.seconds,
         tree,
-        row.meaning if row else "",
+        left.meaning if left else "",
         old.meaning if old else "",
         look,
         _review(place, books) if order.step.owes is Owes.VERDICT else None,
         _asked(books),
-        (row.reason or "") if row else "",
+        (left.reason or "") if left else "",
         result.exit,
     )
+
+
+def _board_at_end(place: Place, tree: str | None) -> Board | None:
+    """As the call left it: whoever has moved a row since is a person."""
+    path = place.project.require_board()
+    try:
+        raw = read_file(place.git, tree, _from_top(place.git.top, path)) if tree else None
+        return board_from_text(Text(path, raw)) if raw is not None else None
+    except AutopilotError:
+        return None
 
 
 def _board(project: Project) -> Board | None:
@@ -99,11 +113,11 @@ def _work_look(
         story=_document(top, books.story),
         spec=_document(top, books.spec) if _is_spec_owed(order, books) else None,
         asked=_asked_for(place, row),
-        story_before=_kept_story(place.folder, top, books),
+        story_before=_kept_story(place.first or place.folder, top, books),
         rows_before=_raw(before) or {},
         rows_after=_raw(now),
-        descends=order.baseline is None
-        or (result.head is not None and is_ancestor(place.git, order.baseline, result.head)),
+        descends=order.head is None
+        or (result.head is not None and is_ancestor(place.git, order.head, result.head)),
         same_branch=not place.lane.branch or result.branch == place.lane.branch,
         outside=result.outside,
         commands=place.lane.checks,
@@ -159,10 +173,12 @@ def _raw(board: Board | None) -> dict[str, str] | None:
 
 
 def _review(place: Place, books: Books) -> ReviewVerdict:
+    """Of a build the spec is the story file, with findings and status."""
     raw = read_kept(books.review)
-    before = read_kept(f"{place.folder}/{STORY}")
-    now = read_kept(books.story) if books.story else None
-    return read_verdict(raw, _story(books.story, now), _story(books.story, before))
+    path = books.story or books.spec
+    before = read_kept(f"{place.folder}/{STORY if books.story else SPEC}")
+    now = read_kept(path) if path else None
+    return read_verdict(raw, _story(path, now), _story(path, before))
 
 
 def _story(path: str | None, raw: bytes | None) -> StoryFile | None:

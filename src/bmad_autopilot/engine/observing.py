@@ -56,7 +56,7 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     if key is None:
         return _after_stories(doors, lane, run, rows, Facts(stop=stop, question=question))
     story = run.stories.get(key)
-    if story is None or is_over(story, rows[key].meaning if key in rows else ""):
+    if story is None or story.gone or is_over(story, rows[key].meaning if key in rows else ""):
         return _before_story(doors, lane, rows, key, Facts(stop=stop, question=question, begun=False))
     return _in_story(doors, lane, run, rows, story, Facts(stop=stop, question=question))
 
@@ -123,7 +123,7 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     facts, at, story = look.facts, look.at, look.story
     if at.step is None or story is None or facts.row in (Row.GONE, Row.EDITED):
         return look
-    why = doors.ground(lane.branch)
+    why = doors.ground(lane.branch) if facts.call not in (Call.GOOD, Call.CHANGES) else ""
     gate, tree = Gate.PASSED, None
     if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
         tree = doors.tree(story.key)
@@ -148,9 +148,9 @@ def _row(story: StoryRecord, row: BoardRow | None, due: str) -> Row:
         return Row.GONE
     if row.meaning == due or row.status.raw == due:
         return Row.RIGHT
-    if row.meaning in (story.expected, story.came_from, story.claim):
-        return Row.DUE  # ours to set, or what an agent claimed
-    return Row.EDITED
+    # Where an agent has moved it, that is what it said when we last looked; else what we found or were setting.
+    known = (story.claim,) if story.claim else (story.expected, story.came_from)
+    return Row.DUE if row.meaning in known else Row.EDITED
 
 
 def _step(at: Position) -> Step:

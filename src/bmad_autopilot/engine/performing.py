@@ -259,6 +259,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         story.key,
         step,
         story.baseline,
+        next(reversed(story.commits.values()), story.baseline),
         story.tree,
         story.code,
         review=story.summary if is_fix and story.sent_back_by == "review" else "",

@@ -84,7 +84,7 @@ def _put_back(project: Project, known: _Known) -> tuple[str, tuple[str, ...]]:
         return "", ()
     ref = f"{SAVED}restart-{story.key}-{time.strftime('%Y%m%d-%H%M%S')}"
     saved = save_all(git, ref, f"Work on {story.key} before it was begun anew")
-    touched = touched_paths(git, folders, (story.tree, saved))
+    touched = touched_paths(git, folders, lambda: (story.tree, saved))
     differing = {path for change in changes(git, story.tree, saved) for path in (change.path, change.old_path)}
     own = os.path.relpath(os.path.realpath(project.require_board()), git.top)
     paths = sorted((touched & differing) - {own} - set(known.lane.dirty))

@@ -12,6 +12,7 @@ from .books import Books
 METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
 BOARD = "board.before"
 STORY = "story.before"
+SPEC = "spec.before"
 OLD_VERDICT = "review-before.json"
 STATE = "agent-state.json"
 THEIRS = "board.theirs"
@@ -24,6 +25,8 @@ def keep_before(folder: str, books: Books, checkout: str) -> None:
     _copy(books.board, f"{folder}/{BOARD}")
     if books.story:
         _copy(books.story, f"{folder}/{STORY}")
+    if books.spec:
+        _copy(books.spec, f"{folder}/{SPEC}")
     if os.path.lexists(books.review):
         os.replace(books.review, f"{folder}/{OLD_VERDICT}")
     metadata = os.path.join(checkout, METADATA)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from ..board import markdown
 
 MAX_ASKED = 400_000
+MAX_LINE = 2000
 
 _ASKING = re.compile(
     r"\W*(?:acceptance|crit[eéè]r|\bacs?\b|requirements?|(?:implementation "
@@ -14,7 +15,7 @@ _ASKING = re.compile(
     r"|scope|验收|驗收|критери|受け入れ|任务|任務|tâches|tareas|tarefas|задачи|タスク|작업|verification|intent)",
     re.IGNORECASE,
 )
-_CLAUSE = r"(?:^|[.;:,!?]\s|\band\s|\bto\s|\bmust\s|\bshould\s)[\W_]*(?:task[ \t\d.:#]*)?"
+_CLAUSE = r"(?:^|[.;:,!?]\s|\band\s|\bto\s|\bmust\s|\bshould\s)[\W_]{0,20}(?:task[ \t\d.:#]{0,10})?"
 _VERB = (
     r"(?:remov|delet|drop|retir|renam|mov|replac|rewrit|migrat|consolidat|merg|disabl|skip)"
     r"(?:e|es|ed|ing|s|ped|ping)?"
@@ -50,7 +51,7 @@ def asking_lines(text: str) -> tuple[str, ...]:
     sections = markdown.outermost([s for s in markdown.sections(prose) if _ASKING.match(s.title)])
     # From the text itself: a path may well stand in a fence.
     parts = [text[s.start : s.end] for s in sections] or [text]
-    return tuple(line.strip() for part in parts for line in part.splitlines() if line.strip())
+    return tuple(line.strip()[:MAX_LINE] for part in parts for line in part.splitlines() if line.strip())
 
 
 def names_path(text: str, path: str) -> bool:

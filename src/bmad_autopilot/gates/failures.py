@@ -15,7 +15,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-MAX_LOOKED_AT = 2 * 1024 * 1024
+MAX_LOOKED_AT = 512 * 1024
 
 
 class FailureKind(StrEnum):
@@ -36,7 +36,7 @@ _LINE = r"[^\n]{0,300}"
 
 # Nothing an agent writes into the project mends these.
 _CERTAIN = re.compile(
-    rf"(?:^|: )(?:\d+: )?{_LINE}: (?:command )?not found$|is not recognized as an internal or external command"
+    rf"^{_LINE}: (?:command )?not found$|is not recognized as an internal or external command"
     rf"|^{_LINE}python{_LINE}: No module named [\w.]+$|^{_LINE}: Permission denied$"
     r"|No space left on device|\bENOSPC\b|Disk quota exceeded|Read-only file system|Too many open files|\bEMFILE\b"
     r"|Cannot connect to the Docker daemon|docker daemon (?:is not )?running|Is the docker daemon running"
@@ -51,13 +51,13 @@ _CERTAIN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"\bAssertionError\b|\bassert(?:ion)? failed\b|^E\s+assert\b|^\s*(?:Expected|Received)\b.*[:=]"
+    r"\bAssertionError\b|\bassert(?:ion)? failed\b|^E[ \t]+assert\b|^[ \t]{0,40}(?:Expected|Received)\b[^\n]{0,300}[:=]"
     r"|panicked at|--- FAIL:"
     r"|\berror TS\d+|^error(?:\[E\d+\])?:|\bSyntaxError\b|\bTypeError\b|\bNameError\b|\bReferenceError\b"
     r"|\b\d+ problems? \(|\bFound \d+ errors?\b|\bcompilation (?:failed|error)|\bundefined: \w"
     r"|\bcannot find symbol\b"
     r"|\berror CS\d+|^\S+:\d+:\d+: (?:error|[EFWC]\d+)|\bImportError: cannot import name"
-    r"|\d+ examples?, [1-9]\d* failures?"
+    r"|\b\d{1,9} examples?, [1-9]\d{0,8} failures?"
     r"|\bexpected\b[^\n]{1,200}\b(?:to|but|got|received)\b|\bwould be reformatted\b|Code style issues",
     re.MULTILINE,
 )

@@ -23,7 +23,8 @@ def _re(text: str) -> re.Pattern[str]:
 
 _C_COMMENT = r"/\*[\s\S]*?(?:\*/|\Z)|(?:^|(?<=[\s;{}(),]))//[^\n]*"
 _HASH_COMMENT = r"(?:^|(?<=\s))#[^\n]*"
-_WORDS = r"\w*(?:[Aa]ssert|[Ee]xpect|[Vv]erif|[Ee]nsure|[Ss]hould|[Cc]heck)\w*"
+# Bounded, and only from a word's start: a file of one endless word must not take minutes.
+_WORDS = r"\b\w{0,60}?(?:[Aa]ssert|[Ee]xpect|[Vv]erif|[Ee]nsure|[Ss]hould|[Cc]heck)\w{0,60}"
 _TRUE = r"(?:[Tt]rue|1|!0|!!1)"
 _CONSTANT = (
     rf"\b[Aa]ssert\w*(?:\.\w+)?[!]?\s*\(?\s*(?:{_TRUE}\s*(?=[),;\n]|$)|(?:not\s+[Ff]alse|!\s*false)\b"
@@ -31,9 +32,12 @@ _CONSTANT = (
 )
 _DEAD = r"\bif\s*\(?\s*(?:[Ff]alse|0)\s*\)?\s*[:{]|\bwhile\s*\(?\s*(?:[Ff]alse|0)\s*\)?\s*[:{]"
 _ANNOTATIONS = (
-    r"(?:\s*(?:@\w[\w.]*(?:\((?:[^()\n]|\([^()\n]*\)){0,300}\))?|#\[[^\]\n]{0,300}\]|\[[^\]\n]{0,300}\]))*"
+    r"(?:\s{0,200}(?:@\w[\w.]{0,80}(?:\((?:[^()\n]|\([^()\n]{0,100}\)){0,200}\))?|#\[[^\]\n]{0,200}\]"
+    r"|\[[^\]\n]{0,200}\])){0,8}"
 )
-_WORDS_BEFORE = r"(?:(?:public|private|protected|internal|static|final|suspend|open|override|async|virtual)\s+)*"
+_WORDS_BEFORE = (
+    r"(?:(?:public|private|protected|internal|static|final|suspend|open|override|async|virtual)\s{1,20}){0,5}"
+)
 
 PYTHON = Language(
     (".py",),
@@ -47,8 +51,8 @@ PYTHON = Language(
     skip_next=_re(r"@(?:pytest\.mark\.|unittest\.|mark\.)?(?:skip\w*|xfail|expectedFailure)\b"),
     skip_here=_re(
         rf"\bpytest\.(?:skip|xfail|importorskip)\(|\bself\.skipTest\(|\bSkipTest\b|{_DEAD}"
-        r"|\bdef[ \t]+test\w*[^\n]*:[ \t]*\n[ \t]+(?:return|pass)\b"
-        r"|\bdef[ \t]+test\w*[^\n]*:[ \t]*(?:return|pass|\.\.\.)"
+        r"|\bdef[ \t]+test\w{0,100}[^\n]{0,200}:[ \t]*\n[ \t]+(?:return|pass)\b"
+        r"|\bdef[ \t]+test\w{0,100}[^\n]{0,200}:[ \t]*(?:return|pass|\.\.\.)"
     ),
     skip_all=_re(r"^pytestmark\s*=[^\n]*(?:skip|xfail)|allow_module_level\s*=\s*True|\b__test__\s*=\s*False"),
     table=_re(r"\bparametrize\b|\bsubTest\b"),
@@ -97,7 +101,7 @@ RUST = Language(
     (".rs",),
     _re(_C_COMMENT),
     _re(
-        r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]\n]*\](?:\s*#\[[^\]\n]*\])*"
+        r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]\n]{0,200}\](?:\s{0,200}#\[[^\]\n]{0,200}\]){0,8}"
         r"\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"
     ),
     _re(r"\b(?:debug_)?(?:assert|prop_assert)\w*!|\bpanic!|\bunreachable!|\.unwrap_err\(|\bshould_panic\b"),
@@ -112,7 +116,7 @@ JVM = Language(
     _re(
         rf"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory"
         rf"|Property)\b(?:\([^()\n]*\))?{_ANNOTATIONS}\s*{_WORDS_BEFORE}"
-        r"(?:void|fun|def|[\w<>\[\]]+)\s+(?P<name>`[^`\n]+`|\w+)\s*\("
+        r"(?:void|fun|def|[\w<>\[\]]{1,80})\s{1,20}(?P<name>`[^`\n]+`|\w+)\s*\("
         r"|^[ \t]*(?:it|test|should|\"[^\"\n]+\" (?:in|should))\b[ \t]*[({]?[ \t]*(?P<other>\"[^\"\n]*\")?"
     ),
     _re(rf"{_WORDS}\s*[.({{<]|\bfail\(|\bshould\w*\b|\bthrown\b"),
@@ -125,7 +129,7 @@ JVM = Language(
 )
 RUBY = Language(
     (".rb",),
-    _re(rf"^=begin[\s\S]*?^=end|{_HASH_COMMENT}|^__END__[\s\S]*"),
+    _re(rf"^=begin[\s\S]*?(?:^=end|\Z)|{_HASH_COMMENT}|^__END__[\s\S]*"),
     _re(
         r"^[ \t]*(?:def[ \t]+(?P<name>test_\w+)"
         r"|[xf]?(?:it|specify|example|scenario|test)\b[ \t(]*(?P<other>\"[^\"\n]*\"|'[^'\n]*'|(?=do\b|\{)))"
@@ -144,7 +148,7 @@ PHP = Language(
     _re(_C_COMMENT),
     _re(
         r"\bfunction\s+(?P<name>test\w*|it_\w+)\s*\("
-        r"|#\[Test\]\s*(?:#\[[^\]\n]*\]\s*)*(?:public\s+)?function\s+(?P<other>\w+)"
+        r"|#\[Test\]\s{0,100}(?:#\[[^\]\n]{0,200}\]\s{0,100}){0,8}(?:public\s+)?function\s+(?P<other>\w+)"
         r"|^[ \t]*(?:it|test)\(\s*(?P<third>\"[^\"\n]*\"|'[^'\n]*')"
     ),
     _re(rf"{_WORDS}\s*\("),
@@ -158,7 +162,7 @@ CSHARP = Language(
     _re(_C_COMMENT),
     _re(
         rf"\[(?:Fact|Theory|Test|TestMethod|TestCase|DataTestMethod)\b[^\]\n]*\]{_ANNOTATIONS}\s*{_WORDS_BEFORE}"
-        r"[\w<>\[\].]+\s+(?P<name>\w+)\s*\("
+        r"[\w<>\[\].]{1,80}\s{1,20}(?P<name>\w+)\s*\("
     ),
     _re(rf"{_WORDS}\s*[.(<]|\bThrows\w*[<(]"),
     _re(_CONSTANT),
@@ -179,7 +183,7 @@ ELIXIR = Language(
 SWIFT = Language(
     (".swift",),
     _re(_C_COMMENT),
-    _re(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test\b[^\n]*\n?\s*func\s+(?P<other>\w+)\s*\("),
+    _re(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test\b[^\n]{0,200}\n?\s{0,100}func\s+(?P<other>\w+)\s*\("),
     _re(rf"\bXCT\w+|#(?:expect|require)\b|{_WORDS}\s*\("),
     _re(rf"\bXCTAssertTrue\(\s*true\s*\)|#expect\(\s*true\s*\)|\bXCTAssert\(\s*true\s*\)|{_CONSTANT}"),
     skip_here=_re(r"\bXCTSkip\w*|\.disabled\("),

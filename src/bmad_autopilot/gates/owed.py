@@ -16,14 +16,14 @@ from .objections import Objection, foul, listed, owes
 
 # A label instead of a heading, or a list without boxes: real story files have all of these.
 _CRITERIA = re.compile(
-    r"^\W*(?:acceptance|crit[eéè]r|\bacs?\b|验收|驗收|критери|受け入れ|definition of done"
-    r"|success)[^\n]*\n+[ \t]*\S",
+    r"^[^\w\n]{0,20}(?:acceptance|crit[eéè]r|\bacs?\b|验收|驗收|критери|受け入れ|definition of done"
+    r"|success)[^\n]*\n\s{0,200}\S",
     re.IGNORECASE | re.MULTILINE,
 )
 _TASKS = re.compile(
-    r"^\W*(?:[\w-]+ ){0,2}(?:tasks|subtasks|steps|plan|checklist|任务|任務|tâches|tareas|tarefas|задачи"
+    r"^[^\w\n]{0,20}(?:[\w-]+ ){0,2}(?:tasks|subtasks|steps|plan|checklist|任务|任務|tâches|tareas|tarefas|задачи"
     r"|タスク|작업)\b"
-    r"[^\n]*\n+[ \t]*\S",
+    r"[^\n]*\n\s{0,200}\S",
     re.IGNORECASE | re.MULTILINE,
 )
 _LATER = re.compile(

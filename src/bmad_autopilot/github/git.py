@@ -112,17 +112,21 @@ class Git:
         codes: tuple[int, ...] = (0,),
         settings: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
         seconds: float = SECONDS,
         limit: int = MAX_OUTPUT,
     ) -> Answer:
         """One git process, to its end. `index`: a file of ours instead of the index; `codes`: the exit codes that
-        are an answer, all others are a GitError."""
+        are an answer, all others are a GitError; `pinned`: whatever `core.worktree` says, our files are those in
+        this work tree (a bare repository would then seem to have one)."""
         argv = [*self._program]
         argv += [encode(part) for setting in settings for part in ("-c", setting)]
         argv += [encode(argument) for argument in arguments]
         if any(b"\0" in part for part in argv):
             raise GitError(f"git {arguments[0]}: a NUL in an argument")
         own = self._environment | ({"GIT_INDEX_FILE": index} if index else {}) | dict(environment or {})
+        if pinned and self.work_tree is not None:
+            own["GIT_WORK_TREE"] = self.work_tree.top
         patience = _Patience()
         while True:
             heard = _talk(argv, own, feed, seconds, limit)

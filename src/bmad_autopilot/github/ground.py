@@ -58,20 +58,30 @@ class Ground(NamedTuple):
 
 def look_at_ground(git: Git) -> Ground:
     options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--no-ahead-behind")
-    status = git.ask("status", *options, "--ignore-submodules=untracked", codes=(0, _NO_WORK_TREE))
+    status = git.ask("status", *options, "--ignore-submodules=untracked", codes=(0, _NO_WORK_TREE), pinned=False)
     if status.code == _NO_WORK_TREE:
         return _without_work_tree(git, *options)
     ground = _read_status(Ground(git.top), status)
     return ground._replace(operation=_operation(git.git_dir), identity=_identity(git))
 
 
+def is_unchanged(git: Git, branch: str) -> bool:
+    """Whether this branch is checked out and nothing is under way, by the files alone: cheap enough to ask before
+    every call. False may also mean that only git itself can tell."""
+    try:
+        head = read_bytes(os.path.join(git.git_dir, "HEAD"), head=4096)
+    except FileError:
+        return False
+    return head.rstrip(b"\n") == b"ref: refs/heads/" + os.fsencode(branch) and _operation(git.git_dir) is None
+
+
 def _without_work_tree(git: Git, *options: str) -> Ground:
-    answer = git.ask("rev-parse", "--is-bare-repository", codes=(0, _NO_WORK_TREE))
+    answer = git.ask("rev-parse", "--is-bare-repository", codes=(0, _NO_WORK_TREE), pinned=False)
     if answer.code == 0 and answer.text == "true":
         return Ground(git.folder, is_bare=True)
     if git.work_tree is None:
         return Ground(git.folder, is_repository=False)
-    git.ask("status", *options)  # there is a repository, and git says what is wrong with it
+    git.ask("status", *options, pinned=False)  # there is a repository, and git says what is wrong with it
     return Ground(git.folder, is_repository=False)
 
 

@@ -137,9 +137,9 @@ class Journal:
             )
 
     def _undo(self) -> None:
+        """Whoever is told that it failed must not find it later."""
         with suppress(OSError):
             os.ftruncate(self._fd, self._size)
-        self.close()  # the next append looks at what is really there
 
     def _is_there(self, seen: _Position) -> bool:
         try:

@@ -1,7 +1,6 @@
 """A desk on real files under real git, for scripted agents that run as programs."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 
 from ..core.errors import AutopilotError, UsageError
@@ -94,6 +93,8 @@ class FolderDesk:
         return os.path.join(folder, parts[-1])
 
     def _git(self, *words: str) -> str:
+        import subprocess  # most calls need no git, and its import is a good part of their start
+
         done = subprocess.run(
             ["git", *words],
             cwd=self._folder,

@@ -112,7 +112,7 @@ class Humans:
         """Often the very story that is in hand."""
         rows = rows_of(world.board)
         stories = [key for key, row in rows.items() if row.kind is Kind.STORY]
-        in_hand = next((call.order.story for call in reversed(world.calls.values())), None)
+        in_hand = _in_hand(world)
         if in_hand in stories and self._rng.random() < 0.6:
             return in_hand
         return self._rng.choice(stories) if stories else None
@@ -159,9 +159,13 @@ class Humans:
 
     def _write_file(self, world: "World") -> None:
         world.git.write("NOTES.md", f"Written at {world.now:.0f}.\n".encode())
-        world.did(Actor.PERSON, "write-file", path="NOTES.md")
+        world.did(Actor.PERSON, "write-file", path="NOTES.md", during_call=bool(world.running()), story=_in_hand(world))
 
     def _spoil(self, world: "World") -> None:
         world.readable_board = world.board
         world.board = world.board.replace(b"development_status:", b"development_status: {", 1)
         world.did(Actor.PERSON, "spoil-board")
+
+
+def _in_hand(world: "World") -> str | None:
+    return next((call.order.story for call in reversed(world.calls.values())), None)

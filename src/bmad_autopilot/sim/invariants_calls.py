@@ -88,14 +88,21 @@ def money_is_counted_once(played: Played) -> Iterator[str]:
             yield f"{session.run} counted {counted:.2f}, and agents took {spent:.2f}"
 
 
+_STOPS = ("", "done", "blocked", "deferred")
+
+
 def no_call_for_what_a_person_stopped(played: Played) -> Iterator[str]:
-    """No call begins for a story whose row a person moved last, unless that was seen or happened that moment."""
+    """No call begins for a story that a person has parked, closed or taken off the board, unless that was seen or happened that moment."""
     moved: dict[str, float] = {}
     for effect in played.world.log.effects:
         if effect.kind == "edit-row" and not effect.data["during_call"]:
-            moved[effect.data["key"]] = effect.at
+            moved.pop(effect.data["key"], None)
+            if effect.data["after"] in _STOPS:
+                moved[effect.data["key"]] = effect.at
         elif effect.kind == "note" and effect.data["entry"] in ("edited", "story", "gone"):
             moved.pop(effect.data.get("story", ""), None)
+        elif effect.kind == "restore-board":
+            moved.clear()  # theirs is kept aside, and said
         elif effect.kind == "set-row" and effect.actor is Actor.US:
             moved.pop(effect.data["key"], None)
         elif effect.kind == "start":

@@ -11,23 +11,26 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
     an edit while an agent works on that very story, which nobody can tell from the agent's own, and one in the
     moment between our write and its record when we die in between."""
     standing: dict[str, Effect] = {}
+    origin: dict[str, str] = {}  # row → what it was before they began to move it
     unrecorded: dict[str, str] = {}  # row → what it was before a write of ours that is not recorded
     for effect in played.world.log.effects:
         key = str(effect.data.get("key") or effect.data.get("story") or "")
         if effect.kind == "edit-row":
-            edit_undoes_ours = unrecorded.get(key) == effect.data["after"]
-            if effect.data["during_call"] or edit_undoes_ours:
-                standing.pop(key, None)
-            else:
+            first = origin.setdefault(key, effect.data["before"])
+            standing.pop(key, None)
+            if not effect.data["during_call"] and effect.data["after"] not in (first, unrecorded.get(key)):
                 standing[key] = effect
         elif effect.kind == "note" and effect.data["entry"] in ("edited", "story", "gone"):
             standing.pop(key, None)
+            origin.pop(key, None)
         elif effect.kind == "note" and effect.data["entry"] == "row":
             unrecorded[key] = effect.data["before"]
         elif effect.kind == "note" and effect.data["entry"] == "row-set":
             unrecorded.pop(key, None)
         elif effect.kind == "answer" and effect.data["code"] == "rows":
             standing.clear()  # they were asked about it
+        elif effect.kind == "answer":
+            standing.pop(key, None)
         elif effect.kind == "restore-board":
             standing.clear()  # theirs is kept aside, and said
         elif effect.kind == "set-row" and effect.actor is Actor.US and key in standing:
@@ -37,8 +40,9 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
 
 
 def no_file_of_a_person_is_committed(played: Played) -> Iterator[str]:
-    """Unless they committed it themselves, or an agent did."""
+    """Unless they wrote it while an agent worked, which nobody can tell from the agent's own."""
     mine = {str(effect.data["path"]) for effect in played.world.log.of("write-file")}
+    mine -= {str(effect.data["path"]) for effect in played.world.log.of("write-file") if effect.data["during_call"]}
     for commit in played.world.git.commits.values():
         parent = played.world.git.commits[commit.parent].files if commit.parent else {}
         for path in mine:

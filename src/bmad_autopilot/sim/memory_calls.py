@@ -23,7 +23,9 @@ class MemoryCall:
         self.tree_before = self.code_before = ""
         self.tree_after: str | None = None  # None: nobody could look
         self.board_before = b""
+        self.board_after: bytes | None = None
         self.story_before: bytes | None = None
+        self.spec_before: bytes | None = None
         self._outside_before: set[str] = set()
         self.outside: tuple[str, ...] = ()
         self._act = act
@@ -36,6 +38,7 @@ class MemoryCall:
         self.code_before = git.code(self._books.apart(self.order.story))
         self.board_before = git.files.get(self._books.board, b"")
         self.story_before = git.files.get(self._books.story(self.order.story) or "")
+        self.spec_before = git.files.get(self._books.spec(self.order.story) or "")
         self._outside_before = set(git.outside)
         desk = MemoryDesk(git, self._books.board)
         self.ending = self._act(desk, self._job())
@@ -74,6 +77,7 @@ class MemoryCall:
         self.state = "finished"
         self.ends_at = now
         self.tree_after = git.tree()
+        self.board_after = git.files.get(self._books.board)
         self.outside = tuple(sorted(set(git.outside) - self._outside_before))
 
     def touched(self, git: MemoryGit) -> set[str]:

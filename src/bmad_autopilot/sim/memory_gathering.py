@@ -23,7 +23,8 @@ CHECKS = ("python check.py",)
 
 def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> Gathered:
     call = world.calls[run, order.id]
-    now = rows_of(world.board) if is_readable(world.board) else {}
+    ended = _board_at_end(world, call)
+    now = rows_of(ended) if is_readable(ended) else {}
     before = rows_of(call.board_before) if is_readable(call.board_before) else {}
     row, old = now.get(order.story), before.get(order.story)
     story = world.books.document(world.books.story(order.story))
@@ -33,19 +34,25 @@ def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> 
         tree,
         row.meaning if row else "",
         old.meaning if old else "",
-        _look(world, run, lane, order, tree, call, story),
+        _look(world, run, lane, order, tree, call, story, ended),
         _review(world, order, story, call) if order.step.owes is Owes.VERDICT else None,
         _asked(world, order.story),
         (row.reason or "") if row else "",
     )
 
 
+def _board_at_end(world: World, call: MemoryCall) -> bytes:
+    """As the call left it: whoever has moved a row since is a person."""
+    left = call.board_after
+    return left if left is not None and is_readable(left) else world.board
+
+
 def _look(
-    world: World, run: str, lane: Lane, order: CallOrder, tree: Tree, call: MemoryCall, story: Document | None
+    world: World, run: str, lane: Lane, order: CallOrder, tree: Tree, call: MemoryCall, story: Document | None, ended: bytes,
 ) -> WorkLook:
     git, books = world.git, world.books
     before, after = git.at(order.tree), git.at(tree.tree)
-    kept = call.story_before
+    asked = _first_story(world, run, order)
     spec = books.document(books.spec(order.story))
     return WorkLook(
         order.step.owes,
@@ -57,28 +64,28 @@ def _look(
         tree.code != call.code_before,
         story=story,
         spec=spec if order.step.skill == "build-auto" or story is None else None,
-        asked=_asked_for(world, run, order),
-        story_before=Document(story.path if story else "story", kept) if kept is not None else None,
+        asked=f"{(asked or b'').decode('utf-8', 'replace')}\n{section_of(git.files, number_of(order.story))}",
+        story_before=Document(story.path if story else "story", asked) if asked is not None else None,
         rows_before=raw_statuses(call.board_before) if is_readable(call.board_before) else {},
-        rows_after=raw_statuses(world.board) if is_readable(world.board) else None,
-        descends=git.descends_from(order.baseline),
+        rows_after=raw_statuses(ended) if is_readable(ended) else None,
+        descends=git.descends_from(order.head),
         same_branch=git.branch == lane.branch,
         outside=call.outside,
         commands=CHECKS,
     )
 
 
-def _asked_for(world: World, run: str, order: CallOrder) -> str:
-    """As it stood before anybody wrote code for it."""
+def _first_story(world: World, run: str, order: CallOrder) -> bytes | None:
+    """The story file as it stood before anybody wrote code for it."""
     own = (call for (name, _), call in world.calls.items() if name == run and call.order.story == order.story)
     first = next((call for call in own if call.order.step.owes is not Owes.STORY), None)
-    text = (first.story_before or b"").decode("utf-8", "replace") if first else ""
-    return f"{text}\n{section_of(world.git.files, number_of(order.story))}"
+    return first.story_before if first else None
 
 
 def _review(world: World, order: CallOrder, story: Document | None, call: MemoryCall) -> ReviewVerdict:
     review = world.git.files.get(review_file(world.books.folder, order.story))
-    before = call.story_before
+    before = call.story_before if story else call.spec_before
+    story = story or world.books.document(world.books.spec(order.story))
     return read_verdict(review, _story_file(story.raw if story else None), _story_file(before))
 
 

@@ -45,7 +45,8 @@ class MemoryGit:
         self._trees: dict[str, Files] = {}
         for path, data in files.items():
             self.write(path, data)
-        self.commit_files(self.snapshot(), "The beginning")
+        self.commit_files({}, "The beginning")
+        self.commit_files(self.snapshot(), "The plan")
 
     # the work tree
 

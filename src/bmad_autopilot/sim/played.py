@@ -44,10 +44,13 @@ class Played:
         return self.world.log.of("edit-row")
 
     def touched_by_people(self) -> set[str]:
-        """Stories whose row a person moved, which they took over, or which they approved against the review."""
-        moved = {str(effect.data["key"]) for effect in self.edits()}
-        told = self.world.log.of("answer")
-        return moved | {str(e.data["story"]) for e in told if e.data["answer"] in ("fix", "approve")}
+        """Stories whose row they moved, beside whose work they wrote, which they took over, gave to another agent,
+        or approved against the review."""
+        cast, log = self.scenario.cast, self.world.log
+        found = {str(effect.data["key"]) for effect in self.edits()}
+        found |= {str(effect.data["story"]) for effect in log.of("write-file")}
+        found |= {str(e.data["story"]) for e in log.of("answer") if e.data["answer"] in ("fix", "approve")}
+        return found | {story for story, habit in cast.habits.items() if habit != cast.first[story]}
 
     def skipped(self) -> Iterator[str]:
         return (str(e.data["story"]) for e in self.world.log.of("answer") if e.data["answer"] == "skip")

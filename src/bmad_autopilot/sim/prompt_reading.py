@@ -17,27 +17,32 @@ _SKILLS = (
 _OWN = {"revise story": "revision", "fix story": "fix"}
 _FILE = re.compile(r"^- (story|epic|board|folder of such files): `([^`\n]+)`$", re.MULTILINE)
 _BLOCK = re.compile(r"^([A-Z][^\n]{0,200}):\n(`{3,})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
-_FAILURES = ("What they printed", "What went wrong")
 
 
-def read_prompt(prompt: str, folder: str, attempt: int = 1) -> Job:
+def read_prompt(prompt: str, folder: str) -> Job:
     """`folder`: the work tree, from whose top the job's paths go."""
+    # The last ones count: what is quoted of others stands above our own list.
     named = {match[1]: match[2] for match in _FILE.finditer(prompt)}
-    story = named.get("story") or named.get("epic")
-    if story is None or "board" not in named or "folder of such files" not in named:
+    story, board, files = (named.get(name, "") for name in ("story", "board", "folder of such files"))
+    story = story or named.get("epic", "")
+    if not (story and board and files) or "\0" in story + board + files:
         raise UsageError("a prompt that does not say which story it is about, or where its files are")
     blocks = [(match[1], match[3]) for match in _BLOCK.finditer(prompt)]
-    failures = [text for title, text in blocks if title.startswith(_FAILURES)]
     return Job(
         step_of(prompt),
         story,
-        _relative(named["board"], folder),
-        _relative(named["folder of such files"], folder),
-        attempt,
-        tuple(answer for title, text in blocks if title.startswith("Question ") for answer in _answers(text)),
-        "\n".join(text for title, text in blocks if title.startswith("Its summary")),
-        "\n".join(failures),
+        _relative(board, folder),
+        _relative(files, folder),
+        answers=tuple(
+            answer for title, text in blocks if title.startswith("Question ") for answer in _answers(text)
+        ),
+        review=_joined(blocks, "Its summary"),
+        failure=_joined(blocks, "What they printed", "What went wrong"),
     )
+
+
+def _joined(blocks: list[tuple[str, str]], *titles: str) -> str:
+    return "\n".join(text for title, text in blocks if title.startswith(titles))
 
 
 def step_of(prompt: str) -> str:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from ..engine.lane import Lane
 from ..workflows.pipelines import PIPELINES, Workflow
 from .habits import HABITS, Habit, Kind
+from .habits.liars_with_tests import TAMPERERS
+from .habits.untidy_tests import TESTERS
 from .humans import Humans, Manner
 from .sample import story_keys
 
@@ -15,6 +17,9 @@ HORIZON = 40_000.0  # seconds within which people meddle
 _MIX = {Kind.HONEST: 45, Kind.FAULTY: 30, Kind.UNTIDY: 15, Kind.LIAR: 10}
 # Of a real machine alone: nothing in memory can tell an agent's `git add -f` from a file that is not ignored.
 _NOT_HERE = frozenset(("commits-state",))
+# What one of them has done to the sample's own tests, another cannot do again: one of them in a scenario. The same
+# holds of each liar: what it left behind is no news when it does so again.
+_WITH_TESTS = frozenset((*TAMPERERS, *TESTERS, "guts-in-review", "deletes-in-review"))
 
 
 class Options(NamedTuple):
@@ -49,7 +54,8 @@ class Cast:
         return habit.name, habit
 
     def mend(self, story: str) -> None:
-        self.habits[story] = "honest"
+        if story in self.habits:
+            self.habits[story] = "honest"
 
     def kind(self, story: str) -> Kind:
         """As it was at first."""
@@ -97,7 +103,13 @@ def _habits(rng: Random, options: Options) -> dict[str, str]:
     by_kind[Kind.LIAR] = [name for name in by_kind[Kind.LIAR] if name not in _NOT_HERE]
     kinds = rng.choices(tuple(_MIX), tuple(_MIX.values()), k=options.epics * options.stories)
     keys = story_keys(options.epics, options.stories)
-    return {key: rng.choice(by_kind[kind]) for key, kind in zip(keys, kinds, strict=True)}
+    drawn: dict[str, str] = {}
+    for key, kind in zip(keys, kinds, strict=True):
+        name = rng.choice(by_kind[kind])
+        used = set(drawn.values())
+        spent = (kind is Kind.LIAR and name in used) or (name in _WITH_TESTS and bool(used & _WITH_TESTS))
+        drawn[key] = "honest" if spent else name
+    return drawn
 
 
 def _perhaps(rng: Random, chance: float, between: tuple[float, float]) -> float | None:

@@ -47,7 +47,9 @@ def render(agents: list[KnownAgent], calls: list[OpenCall], more: int, out: Term
 
 def _agents(agents: list[KnownAgent], out: Terminal) -> Iterator[str]:
     names = max(display_width(agent.name) for agent in agents)
-    founds = min(32, max(display_width(_found(agent)) for agent in agents))
+    roles_width = max(len(", ".join(agent.roles)) for agent in agents)
+    room = max(12, out.width - names - roles_width - 6) if out.is_terminal else 32
+    founds = min(32, room, max(display_width(_found(agent)) for agent in agents))
     for agent in agents:
         color = "green" if agent.problem is None else "red" if agent.roles else "dim"
         roles = ", ".join(agent.roles)

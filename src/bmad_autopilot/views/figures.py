@@ -28,7 +28,7 @@ def took(seconds: float) -> str:
 
 
 def money(dollars: float) -> str:
-    return f"${dollars:,.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
+    return f"${dollars:,.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,4 +9,5 @@ VERSION = 1
 
 def event(kind: str, data: Mapping[str, Any], at: float) -> str:
     """ASCII alone: whatever a pipe is encoded in, and whatever an agent said, it is one line of JSON."""
-    return json.dumps({**data, "version": VERSION, "event": kind, "at": round(at, 3)}, default=str)
+    head = {"version": VERSION, "event": kind, "at": round(at, 3)}
+    return json.dumps(head | {name: value for name, value in data.items() if name not in head}, default=str)

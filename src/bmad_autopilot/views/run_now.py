@@ -1,9 +1,10 @@
 """What a run is at just now, in the two or three lines that are drawn anew."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .figures import counted, money, took, until
+from .live import MARGIN
 from .terminal import Terminal, clean, display_width
 
 Data = Mapping[str, Any]
@@ -58,17 +59,24 @@ class RunNow:
         if not self._what:
             return []
         mark = "●" if out.unicode else "*"
-        head = f"{mark} " + " · ".join(clean(word) for word in (*self._what, *self._spent))
-        run = " · ".join(self._of_run())
-        both = f"{head}  {run}"
-        # Too wide for one: the run's own figures go below, and the agent's words come last.
-        lines = [both] if not run or display_width(both) < out.width else [head, f"  {run}"]
-        return [*(line.rstrip() for line in lines), *([f"  {clean(self._last)}"] if self._last else [])]
+        parts = [f"{mark} {clean(' · '.join(self._what))}", *self._spent, *self._of_run()]
+        last = [f"  {clean(self._last)}"] if self._last else []
+        return [*_packed(parts, out.width - MARGIN), *last]
 
-    def _of_run(self) -> list[str]:
-        words = []
+    def _of_run(self) -> Iterator[str]:
         if self._stories > 1 and self._begun:
-            words.append(f"story {len(self._begun)} of {max(self._stories, len(self._begun))}")
+            yield f"story {len(self._begun)} of {max(self._stories, len(self._begun))}"
         if self._dollars:
-            words.append(f"{money(self._dollars)} so far")
-        return [f"({', '.join(words)})"] if words else []
+            yield f"{money(self._dollars)} so far"
+
+
+def _packed(parts: list[str], width: int) -> list[str]:
+    """As few lines as they fit into: narrow windows get more lines, and lose no figure."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} · {part}"
+        if display_width(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(f"  {part}")
+    return lines

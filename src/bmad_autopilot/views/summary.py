@@ -101,13 +101,17 @@ def _remains(view: Summary) -> Iterator[str]:
 
 
 def _command(label: str, command: str, purpose: str, out: Terminal) -> Iterator[str]:
-    """What it is for goes below where there is no room beside it."""
+    """A command is there to be copied: what does not fit beside it stands below, and so does it itself at last."""
     head, indent = f"  {pad(label, LABEL)} {command}", " " * (LABEL + 5)
     if not out.is_terminal or display_width(f"{head}   {purpose}") <= out.width:
         yield f"{head}   {out.style(clean(purpose), 'dim')}"
+        return
+    if display_width(head.rstrip()) <= out.width:
+        yield head.rstrip()
     else:
-        yield from fit(head.rstrip(), out, " " * (LABEL + 3))
-        yield from (out.style(line, "dim") for line in fit(indent + clean(purpose), out, indent))
+        yield from ([f"  {label}"] if label else [])
+        yield from fit(f"  {command.rstrip()}", out, "  ")
+    yield from (out.style(line, "dim") for line in fit(indent + clean(purpose), out, indent))
 
 
 def document(view: Summary) -> dict[str, object]:

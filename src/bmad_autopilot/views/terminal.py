@@ -112,7 +112,7 @@ def wrap(text: str, width: int, indent: str) -> list[str]:
     for word in text.lstrip(" ").split(" "):
         room = _room(width, indent, lines)
         if line.strip() and display_width(line) + 1 + display_width(word) > room:
-            lines.append(line)
+            lines.append(line.rstrip(" "))
             room = _room(width, indent, lines)
         elif line:
             word = f"{line} {word}" if line.strip() else line + word

@@ -159,7 +159,7 @@ def _rule(answer: Answer) -> str:
 
 def _file_name(key: str) -> str:
     """A key of the board becomes part of a path only where it is a plain name."""
-    odd = key.startswith(".") or len(key.encode("utf-8", "replace")) > 200 or inline(key) != key
+    odd = key.startswith(".") or len(key.encode("utf-8", "replace")) > 200 or inline(key).rstrip() != key
     if not key or odd or any(char in '/\\"' for char in key):
         raise UsageError("a story's key that cannot be part of a file's name", found=inline(key) or "(empty)")
     return key

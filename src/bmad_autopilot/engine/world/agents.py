@@ -111,7 +111,7 @@ class AgentDoors(RepositoryDoors):
 
     def gather(self, order: CallOrder) -> Gathered:
         place = Place(self.project, self.git, self.lane, self.folder(order.id), self._first(order), self.dirty)
-        return gather(place, order, self.tree(order.story))
+        return gather(place, order, self.tree_of)
 
     def _first(self, order: CallOrder) -> str:
         """The first call of this story that did not write its story file: what it found there was asked for."""

@@ -4,6 +4,7 @@ import os
 import time
 from functools import cached_property
 
+from ...agents.attempts import Result
 from ...agents.environment import agent_environment
 from ...agents.shim import work
 from ...core.errors import AutopilotError
@@ -11,11 +12,11 @@ from ...core.records import Check
 from ...files import write_atomic
 from ...gates.checks import run_checks
 from ...github.commits import commit
-from ...github.ground import look_at_ground, refusal
+from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import find_commit
 from ...github.identities import OURS
 from ...github.saving import save_all
-from ...github.trees import without
+from ...github.trees import fingerprint
 from ..doors import CommitOrder, Tree
 from ..touching import touched_paths
 from .ground import Ground
@@ -25,18 +26,32 @@ SAVED = "refs/autopilot/saved/"
 
 
 class RepositoryDoors(Ground):
+    _stood_here = False  # git was asked, and had nothing against it
+
     def ground(self, branch: str) -> str:
+        if self._stood_here and branch and is_unchanged(self.git, branch):
+            return ""
         problem = refusal(look_at_ground(self.git), branch=branch or None)
+        self._stood_here = problem is None
         return str(problem) if problem is not None else ""
 
     def tree(self, story: str) -> Tree:
-        looked = work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
+        looked = self._look()
         if looked.tree is None or looked.problem:
             raise AutopilotError(looked.problem or "git could not read the work tree", hint="git status")
         return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
 
+    def _look(self) -> work.Work:
+        return work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
+
+    def tree_of(self, result: Result, story: str) -> Tree:
+        """As a call left it, by its supervisor's own look."""
+        if result.tree is None:
+            return self.tree(story)
+        return Tree(result.head, result.branch, result.tree, self._code(result.tree, story))
+
     def _code(self, tree: str, story: str) -> str:
-        return without(self.git, tree, [self._from_top(path) for path in self.books(story).kept_apart])
+        return fingerprint(self.git, tree, [self._from_top(path) for path in self.books(story).kept_apart])
 
     def _from_top(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.git.top)
@@ -74,8 +89,7 @@ class RepositoryDoors(Ground):
         return sorted(paths - self.dirty)
 
     def _touched_by(self, order: CommitOrder) -> set[str]:
-        now = work.look(self.git.top, self._plain, f"{self.run}/index").tree
-        return touched_paths(self.git, map(self.folder, order.calls), (order.tree, now))
+        return touched_paths(self.git, map(self.folder, order.calls), lambda: (order.tree, self._look().tree))
 
     def save(self, story: str, why: str) -> str:
         ref = f"{SAVED}{os.path.basename(self.run)}/{int(time.time())}"

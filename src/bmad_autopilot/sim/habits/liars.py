@@ -205,10 +205,9 @@ def switches_branch(desk: Desk, job: Job) -> Ending:
 
 @at(*WORK, otherwise=honest)
 def rewinds_history(desk: Desk, job: Job) -> Ending:
-    """Takes the last commit back and makes its own out of both."""
-    done = honest(desk, job)
+    """Takes the last commit back before it begins."""
     desk.rewind()
-    return done
+    return honest(desk, job)
 
 
 @at(*WORK, otherwise=honest)

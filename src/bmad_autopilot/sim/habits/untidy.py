@@ -184,13 +184,11 @@ def mending_reviewer(desk: Desk, job: Job) -> Ending:
 def findings_only(desk: Desk, job: Job) -> Ending:
     """Its reviewer writes findings, all dealt with, and a status, but no verdict file."""
     done = honest(desk, job)
-    drop(desk, review_path(job))
     page = page_path(desk, job)
     if page is not None:
         line = "- [x] [Review][Patch] The docstring said too little [fixed]"
         change(desk, page, lambda text: with_line(text, "### Review Findings", line))
-    else:
-        desk.write(review_path(job), b'{"reviewResult": "approved"}')
+        _drop_verdict(desk, job, page)
     return done
 
 
@@ -199,12 +197,17 @@ def senior_reviewer(desk: Desk, job: Job) -> Ending:
     """Its reviewer writes a section with an outcome, as older versions do, and no verdict file."""
     done = honest(desk, job)
     page = page_path(desk, job)
-    if page is None or page.rpartition("/")[2].startswith("spec-"):
-        return done
-    drop(desk, review_path(job))
-    body = "**Reviewer:** QA\n**Outcome:** Approve\n\nAll criteria are met."
-    change(desk, page, lambda text: with_section(text, "## Senior Developer Review (AI)", body))
+    if page is not None:
+        body = "**Reviewer:** QA\n**Outcome:** Approve\n\nAll criteria are met."
+        change(desk, page, lambda text: with_section(text, "## Senior Developer Review (AI)", body))
+        _drop_verdict(desk, job, page)
     return done
+
+
+def _drop_verdict(desk: Desk, job: Job, page: str) -> None:
+    """A spec is done before its review: there only the file says what the review came to."""
+    if not page.rpartition("/")[2].startswith("spec-"):
+        drop(desk, review_path(job))
 
 
 UNTIDY = {

@@ -1,0 +1,111 @@
+"""A person at the terminal: asked, told what is wrong with an answer, and free to say nothing."""
+
+import io
+import signal
+from types import FrameType
+
+import pytest
+
+from bmad_autopilot.runs.question import Kind, Question
+from bmad_autopilot.views.asking import MAX_TRIES, TerminalHuman
+from bmad_autopilot.views.run_log import RunLog
+from bmad_autopilot.views.run_view import LogView
+from bmad_autopilot.views.terminal import Terminal
+
+STORE = Question("1-2-login", "dev", 1, "Which store?\nBoth run.", "", ("redis", "postgres"), "redis")
+FAILED = Question(
+    "1-2-login",
+    "dev",
+    2,
+    "Try again?",
+    "exit 3",
+    ("retry", "skip", "fix", "abort"),
+    "retry",
+    kind=Kind.INTERVENTION,
+)
+OPEN = Question("1-2-login", "dev", 1, "What should the page say?")
+
+
+@pytest.fixture
+def human(capfd: pytest.CaptureFixture[str]) -> TerminalHuman:
+    out = Terminal("never", 60)
+    out.is_terminal = True
+    return TerminalHuman(LogView(out, RunLog({}), 9))
+
+
+def says(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def test_the_question_its_options_and_the_recommended_one(
+    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    says(monkeypatch, "2\n")
+    assert human.ask(STORE._asdict()) == "2"
+    assert capfd.readouterr().out == (
+        "\n  Which store?\n  Both run.\n    1  redis  (recommended)\n    2  postgres\nanswer (Ctrl-D: not now): "
+    )
+
+
+def test_what_is_no_answer_is_asked_again_with_the_reason(
+    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    says(monkeypatch, "\nok\nA greeting, and the date\n")
+    assert human.ask(OPEN._asdict()) == "A greeting, and the date"
+    shown = capfd.readouterr().out
+    assert "an answer cannot be empty" in shown
+    assert "'ok' alone does not say what is asked" in shown
+
+
+@pytest.mark.parametrize("letter", ["r", "s", "f", "a", "retry", "R"])
+def test_letters_of_an_intervention(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
+    says(monkeypatch, f"{letter}\n")
+    assert human.ask(FAILED._asdict()) == letter
+
+
+def test_ctrl_d_is_not_now(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+    says(monkeypatch, "")
+    assert human.ask(STORE._asdict()) is None
+
+
+def test_nobody_is_asked_for_ever(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+    says(monkeypatch, "nonsense\n" * 1000)
+    assert human.ask(STORE._asdict()) is None
+    assert MAX_TRIES < 1000
+
+
+def test_a_line_that_is_no_text_is_asked_again(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n2\n"), "utf-8"))
+    assert human.ask(STORE._asdict()) in ("2", None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_told_on_to_whoever_looks_after_the_run(
+    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    class Interrupted:
+        def readline(self, size: int) -> str:
+            signal.raise_signal(number)
+            return "2\n"
+
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+
+    before = signal.signal(number, hear)
+    try:
+        monkeypatch.setattr("sys.stdin", Interrupted())
+        assert human.ask(STORE._asdict()) is None
+        assert heard == [number]
+        assert signal.getsignal(number) is hear
+    finally:
+        signal.signal(number, before)
+
+
+def test_an_agents_question_steers_nothing(
+    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    says(monkeypatch, "")
+    human.ask(STORE._replace(question="\x1b[2Jgone?\x07", context="a\x9bb", options=("\x1b]0;x\x07y",))._asdict())
+    assert not any(char in capfd.readouterr().out for char in "\x1b\x07\x9b")

@@ -1,0 +1,144 @@
+"""A run's log: one line for each thing that matters, whole, tame, and no wider than the terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.views.log_lines import LogLine, render
+from bmad_autopilot.views.run_log import RunLog
+from bmad_autopilot.views.terminal import Terminal, display_width
+from tests.terminals import assert_golden, plain
+from tests.views.entries import AGENTS, BEGAN, SHA, STORY, at_intervals, call, ended
+
+ODD = st.text(st.sampled_from("ab 漢\x1b\x07\n\r\t\u202e\u0301-é[31m"), max_size=60) | st.text(max_size=60)
+
+
+def terminal(width: int, *, color: str = "never", is_terminal: bool = True) -> Terminal:
+    out = Terminal(color, width)
+    out.is_terminal = is_terminal
+    return out
+
+
+def shown(out: Terminal, entries: list = STORY, **options: bool) -> list[str]:  # type: ignore[type-arg]
+    log = RunLog(AGENTS, **options)  # type: ignore[arg-type]
+    return [text for entry in entries for line in log.lines(*entry) for text in render(line, out, 9)]
+
+
+def is_tame(text: str) -> bool:
+    return not any(char < " " or "\x7f" <= char <= "\x9f" or char in "\u202e\u2066" for char in text)
+
+
+@pytest.mark.parametrize("width", [0, 80, 40])
+def test_transcripts(width: int) -> None:
+    out = terminal(width or 80, is_terminal=bool(width))
+    assert_golden(f"run-log-{width or 'piped'}", "\n".join(shown(out)) + "\n")
+
+
+def test_a_pipe_gets_one_line_for_each_thing() -> None:
+    long = [ended("1-2-login", "code-review", 1, "changes", summary="w" * 300)]
+    lines = shown(terminal(20, is_terminal=False), at_intervals(long))
+    assert len(lines) == 1
+    assert lines[0].endswith("w" * 300)
+
+
+def test_the_line_the_design_promises() -> None:
+    assert shown(terminal(200), at_intervals([call("1-2-login", "dev", 1, "dev")])) == [
+        "12:00:00  1-2-login  dev           started  (claude, attempt 1)"
+    ]
+
+
+def test_a_row_is_told_only_once_it_is_set() -> None:
+    log = RunLog(AGENTS)
+    row = ("row", {"key": "1-1-a", "before": "backlog", "after": "in-progress"}, BEGAN)
+    assert log.lines(*row) == []
+    assert log.lines("row-set", {"key": "1-1-b"}, BEGAN) == []
+    assert [line.word for line in log.lines("row-set", {"key": "1-1-a"}, BEGAN)] == ["backlog → in-progress"]
+
+
+def test_a_row_the_agent_has_set_is_told_with_the_step() -> None:
+    log = RunLog(AGENTS)
+    log.lines("story", {"story": "1-1-a", "status": "backlog"}, BEGAN)
+    accepted = {"story": "1-1-a", "number": 1, "step": "create-story", "row": "ready-for-dev"}
+    assert [line.word for line in log.lines("accepted", accepted, BEGAN)] == ["backlog → ready-for-dev"]
+    assert log.lines("accepted", accepted, BEGAN) == []
+
+
+@pytest.mark.parametrize(
+    ("finding", "more", "says"),
+    [
+        ("lacking", {"message": "- no test was added\n- more"}, "not accepted  4 min 9 s · 48,210 tokens · $0.42"),
+        ("failed", {"outcome": "crashed", "message": "exit code 3"}, ": crashed: exit code 3"),
+        ("hopeless", {"outcome": "auth", "message": "auth"}, ": auth"),
+        ("good", {"dollars": None, "tokens": 0}, "done  4 min 9 s"),
+        ("good", {"summary": "Fine.\nReally."}, "approved  4 min 9 s · 48,210 tokens · $0.42: Fine."),
+        ("new-word", {}, "new-word  4 min 9 s"),
+    ],
+)
+def test_how_a_call_ended(finding: str, more: dict[str, object], says: str) -> None:
+    (line,) = shown(terminal(200), at_intervals([ended("1-1-a", "dev", 1, finding, **more)]))
+    assert says in line
+
+
+def test_a_person_at_this_terminal_is_asked_below_the_log() -> None:
+    asked = [entry for entry in STORY if entry[0] == "asked"]
+    assert len(shown(terminal(80), asked)) > 4
+    assert shown(terminal(80), asked, shows_questions=False) == ["12:09:00  1-2-login  asks"]
+
+
+def test_our_own_questions_have_letters() -> None:
+    data = {"question": "q1", "code": "failed", "story": "1-1-a", "number": 1, "text": "Try again?"}
+    data |= {"context": "", "options": ["retry", "skip", "fix", "abort"], "recommended": "retry"}
+    lines = shown(terminal(200), [("asked", data, BEGAN)])
+    assert "      [r]  retry  try again  (recommended)" in lines
+    assert "      [a]  abort  end the run" in lines
+
+
+def test_checks_that_cannot_run_here_say_so() -> None:
+    entries = [("check", {"passed": False, "environment": True, "ran": [["npm test", 127, 0.1]]}, BEGAN)]
+    lines = shown(terminal(200), entries)
+    assert "failed  npm test  (0.1 s, exit code 127)" in lines[0]
+    assert "cannot run here" in lines[1]
+
+
+def test_no_checks_no_line() -> None:
+    assert shown(terminal(200), [("check", {"passed": True, "ran": []}, BEGAN)]) == []
+
+
+@given(st.sampled_from(STORY), st.data(), st.integers(20, 200))
+def test_whatever_it_says_lines_fit_and_steer_nothing(
+    entry: tuple[str, dict[str, object], float], data: st.DataObject, width: int
+) -> None:
+    kind, fields, at = entry
+    odd = {name: data.draw(ODD) if isinstance(value, str) else value for name, value in fields.items()}
+    log = RunLog(AGENTS)
+    if kind == "row-set":
+        log.lines("row", {"key": odd["key"], "before": "x" * 70, "after": "y"}, at)
+    for line in log.lines(kind, odd, at):
+        bare = render(line, terminal(width), 28)
+        assert all(is_tame(text) and display_width(text) <= width for text in bare)
+        coloured = render(line, terminal(width, color="always"), 28)
+        assert [plain(text) for text in coloured] == bare
+
+
+@given(ODD, ODD, ODD, st.integers(20, 120))
+def test_nothing_is_lost_by_wrapping(story: str, word: str, text: str, width: int) -> None:
+    out, pipe = terminal(width), terminal(width, is_terminal=False)
+    line = LogLine(BEGAN, story, "dev", word, text)
+    (whole,) = render(line, pipe, 0)
+    wrapped = "".join(render(line, out, 0))
+    assert "".join(wrapped.split()) == "".join(whole.split())
+
+
+def test_colour_is_around_the_word_alone() -> None:
+    (line,) = shown(terminal(200, color="always"), at_intervals([ended("1-1-a", "dev", 1, "good")]))
+    assert "\x1b[2m12:00:00\x1b[0m" in line
+    assert "\x1b[32mdone\x1b[0m  4 min 9 s" in line
+
+
+def test_an_older_version_passes_over_what_it_does_not_know() -> None:
+    assert RunLog(AGENTS).lines("from-the-future", {"story": "1-1-a"}, BEGAN) == []
+
+
+def test_a_commit_of_the_epic_is_the_epics() -> None:
+    lines = shown(terminal(200), [entry for entry in STORY if entry[0] in ("epic", "commit")])
+    assert lines[-1].split() == ["12:26:00", "epic-1", "commit", SHA[:7], "Close", "epic-1"]
