@@ -9,6 +9,7 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.terminals import COMMAND
@@ -21,14 +22,14 @@ PATIENCE = 60.0
 class Conversation:
     """`bmad` in a terminal of its own, with the keys of a real one: Ctrl-C reaches it as a signal."""
 
-    def __init__(self, *arguments: str, cwd: Path, columns: int = 80, **environment: str) -> None:
+    def __init__(self, *arguments: str, cwd: Path, columns: int = 80, environment: Mapping[str, str] = {}) -> None:
         self._master, slave = pty.openpty()
         self.columns = columns
         self.resize(columns)
         self._child = subprocess.Popen(
             [*COMMAND, *arguments],
             cwd=cwd,
-            env={name: value for name, value in os.environ.items() if name != "CI"} | environment,
+            env={name: value for name, value in os.environ.items() if name != "CI"} | dict(environment),
             stdin=slave,
             stdout=slave,
             stderr=slave,

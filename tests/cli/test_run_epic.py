@@ -81,7 +81,7 @@ def test_ctrl_d_is_not_now(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_the_agent_and_resume_picks_it_up(tmp_path: Path) -> None:
     project = sample(tmp_path / "p", seconds=3, stories=1)
     with Conversation("run-story", "1-1", cwd=project) as person:
-        person.wait_for("Reading the epic")
+        person.wait_for("· create-story · ")
         person.type(CTRL_C)
         assert person.end() == 130
     assert "leaving  an agent under way goes on" in person.screen
@@ -95,7 +95,7 @@ def test_ctrl_c_leaves_the_agent_and_resume_picks_it_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["NO_COLOR", "CI"])
 def test_a_plain_log_where_nothing_may_be_drawn(tmp_path: Path, name: str) -> None:
-    with Conversation("next", "-y", cwd=sample(tmp_path / "p"), **{name: "1"}) as person:
+    with Conversation("next", "-y", cwd=sample(tmp_path / "p"), environment={name: "1"}) as person:
         assert person.end() == 0
     assert "\x1b[J" not in person.written
     assert plain(person.written).count("started") == 1

@@ -16,6 +16,7 @@ CODE, ENVIRONMENT = FailureKind.CODE, FailureKind.ENVIRONMENT
         (127, ""),
         (126, ""),
         (137, ""),
+        (-9, ""),
         (1, "sh: 1: eslint: not found"),
         (1, "bash: line 1: vitest: command not found"),
         (1, "/usr/bin/python3: No module named pytest"),

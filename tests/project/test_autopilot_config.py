@@ -123,3 +123,11 @@ def test_what_is_written_is_read(
     path = tmp_path_factory.getbasetemp() / "known-config"
     path.write_text("".join(f"{key}={quote}{value}{quote}\n" for key, value in values.items()))
     assert read_autopilot_config(str(path)) == AutopilotConfig(values, ())
+
+
+def test_what_both_files_have_to_say_is_kept(tmp_path: Path) -> None:
+    write(tmp_path, "bmad-autopilot.toml", '[workflows.bare]\nsteps = ["dev"]\n')
+    write(tmp_path, ".autopilot/config", "NO_SUCH_KEY=1\n")
+    found = load_config(Root(str(tmp_path), str(tmp_path), None)).diagnostics
+    assert len(found) == 2
+    assert found[0].code == "no-review"

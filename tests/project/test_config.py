@@ -351,6 +351,15 @@ def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
             assert inner[name].keys() == {key.name for key in KEYS if key.table == table}
 
 
+def test_what_init_writes_sets_nothing_but_commands() -> None:
+    """Then nothing but the file itself is read: `bmad status` imports no rules."""
+    data = load_toml(Text("written", render_config(Commands(test=("make test",))).encode()))
+    assert data.pop("commands") == {"test": ["make test"]}
+    assert data.pop("roles") == {role: {} for role in ROLES}
+    assert not any(data.values())
+    assert not OPEN.keys() & data.keys()
+
+
 def test_every_key_has_a_sentence() -> None:
     for key in KEYS:
         assert key.doc[0].isupper()

@@ -121,6 +121,7 @@ def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path) ->
         journal(other).append("other", text="longer than it was")
     os.replace(other / "journal.jsonl", tmp_path / "journal.jsonl")
     assert [entry.n for entry in follower.entries(since=1)] == [2, 3]
+    assert follower.diagnostics == (), "no line is taken up in its middle"
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "other", "replaced", "removed"])

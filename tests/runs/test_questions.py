@@ -280,9 +280,10 @@ def test_of_two_answers_at_once_one_stands(tmp_path: Path, together: None) -> No
     assert questions_of(str(tmp_path))[0][0][1].answer == recorded[0]
 
 
-def test_the_same_question_asked_twice_at_once_is_one(tmp_path: Path, together: None) -> None:
+def test_two_questions_asked_at_once_are_both_kept(tmp_path: Path, together: None) -> None:
     ask(str(tmp_path), WHICH, 1.0)
+    stories = ["1-1-a", "1-2-b"]
     with ThreadPoolExecutor(2) as pool:
-        ids = {asked.id for asked in pool.map(lambda _: ask(str(tmp_path), NAME, 1.0), range(2))}
-    assert ids == {"q2"}
-    assert len(open_questions(str(tmp_path))) == 2
+        done = list(pool.map(lambda story: ask(str(tmp_path), NAME._replace(story=story), 1.0), stories))
+    assert {asked.id for asked in done} == {"q2", "q3"}
+    assert {asked.story for asked in open_questions(str(tmp_path))} == {WHICH.story, *stories}

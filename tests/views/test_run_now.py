@@ -52,7 +52,7 @@ def test_a_call_that_an_earlier_session_started_is_shown_too() -> None:
     assert lines(now) == ["● 1-2-login · dev · 3 min 12 s"]
 
 
-@pytest.mark.parametrize("kind", ["ended", "asked", "waiting", "left", "finished"])
+@pytest.mark.parametrize("kind", ["ended", "check", "asked", "waiting", "left", "finished"])
 def test_nothing_is_drawn_while_nothing_goes_on(kind: str) -> None:
     now = RunNow()
     now.take(*CALL)

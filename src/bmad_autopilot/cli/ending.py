@@ -18,6 +18,7 @@ from ..project.open import Project
 from ..runs.layout import attempt_folder
 from ..runs.questions import open_questions
 from ..views.questions import Waiting
+from ..views.run_log import first_line
 from ..views.summary import Question, Summary
 from .taking_over import take_over
 
@@ -55,7 +56,7 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         retrospective=retro,
         action_items=tuple(item.action for item in action_items(board) if item.status != "done") if board else (),
         deferred=_deferred(project),
-        questions=tuple(Question(question.story, question.question) for question in asked),
+        questions=tuple(Question(question.story, first_line(question.question)) for question in asked),
         hand_over=take_over(project.config, lane, run, project.root.checkout) if _is_by_hand(end) else (),
         next=tuple(_next(end, epics, waits, retro)),
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from ..board.sprint import Row
-from ..core.errors import FileError
+from ..core.errors import EXIT_FAILED, FileError
 from ..engine.running import Caps, DirtyTree, RunEnd, start_run, with_policy
 from ..project.config import ROLES
 from ..project.open import Project
@@ -52,8 +52,8 @@ def run(ctx: click.Context, facts: Facts, order: Order, options: RunOptions) -> 
         if isinstance(view, EventView):
             view("plan", preface.document(planned), time.time())
         view.say([*preface.render(planned, terminal(ctx)), ""])
-        if order.confirm:
-            click.confirm("Do it?", default=True, abort=True, err=True)
+        if order.confirm and not click.confirm("Do it?", default=True, err=True):
+            ctx.exit(EXIT_FAILED)
         end = _start(facts.project, order, options, view)
     finish(ctx, project, end, view)
 

@@ -25,8 +25,9 @@ def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     row = facts.board.rows[action.story_id]
     step, agent, invocation = call_for(facts, action)
     short = short_name(facts, row)
-    plan = command("run-story", short, "--dry-run") if one_epic else "bmad next --dry-run"
-    commands = [(plan, "see each agent call it takes")]
+    do = command("run-story", short) if one_epic else "bmad next"
+    commands = [(do, "take it to done" if one_epic else "do it")]
+    commands.append((f"{do} --dry-run", "see each agent call it takes"))
     if agent and invocation:
         client = facts.project.config.client_of(agent)
         commands.append((f"{client} {shlex.quote(f'{invocation} {short}')}", "do this step yourself"))

@@ -99,6 +99,7 @@ class RunRecord:
     stories: dict[str, StoryRecord] = field(default_factory=dict)
     checks: dict[str, Check] = field(default_factory=dict)  # by code tree
     steps: int = 0
+    steps_done: int = 0  # since somebody took it up
     question: Data | None = None  # the one that is open
     answers: list[Data] = field(default_factory=list)
     allowance: float = 0.0  # added to the caps by an answer: as often as the whole cap
@@ -147,6 +148,7 @@ def _run(run: RunRecord, data: Data, at: float) -> None:
 
 def _resumed(run: RunRecord, data: Data, at: float) -> None:
     run.ended = ""
+    run.steps_done = 0
 
 
 def _story(run: RunRecord, data: Data, at: float) -> None:
@@ -204,6 +206,7 @@ def _accepted(run: RunRecord, data: Data, at: float) -> None:
         return
     story, step = found
     step.accepted = True
+    run.steps_done += 1
     if step.cause == "checks":
         for check in run.checks.values():
             check.fixed_since = True
@@ -257,6 +260,7 @@ def _round(run: RunRecord, data: Data, at: float) -> None:
     story = run.story(str(data["story"]))
     if story.current:
         story.current.accepted = True
+        run.steps_done += 1
     story.round = int(data["round"])
     story.summary = str(data.get("summary", ""))
     story.sent_back_by = str(data.get("why", ""))

@@ -113,7 +113,7 @@ def _in_story(
         rounds=story.round - story.counted_from + 1 < lane.max_rounds,
         fixes=story.fixes < lane.max_fixes,
         commit=_commit(story, at, call),
-        one_step=lane.scope == "step" and any(step.accepted for step in story.steps),
+        one_step=lane.scope == "step" and run.steps_done > 0,
     )
     return _before_call(doors, lane, run, look._replace(facts=facts))
 

@@ -44,7 +44,10 @@ def _leave(loop: Loop, look: Look, rule: Rule) -> str:
 
 
 def _finish(loop: Loop, look: Look, rule: Rule) -> str:
-    loop.note("finished", status="completed")
+    if look.facts.one_step and look.story is not None and not look.story.finished:
+        loop.note("waiting")  # the run goes on with the story's next step, when that is asked for
+    else:
+        loop.note("finished", status="completed")
     return "completed"
 
 

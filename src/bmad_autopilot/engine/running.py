@@ -96,10 +96,11 @@ def start_run(
     project = with_policy(project, told)
     row = _target(project, scope, key)
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
-        before = _unfinished(project, scope, row.key)
-        if before is not None:
+        for before in _under_way(project, scope, row):
             supervision.takes_up(before.id)
-            return _go_on(project, before.folder, told, human, caps)
+            end = _go_on(project, before.folder, told, human, caps, scope="story" if scope == "epic" else scope)
+            if end.lane.key == row.key or end.status != "completed":
+                return end
         lane = _lane(project, scope, row, caps, retrospective, allow_dirty)
         ensure_excludes(project.root)
         folder = make_run(runs_folder(project.root.path), SESSION, row.key, time.time())
@@ -124,12 +125,14 @@ def _is_ours(run: Run) -> bool:
     return entry is not None and entry.kind == "run" and "workflow" in entry.data
 
 
-def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps) -> RunEnd:
+def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps, scope: str = "") -> RunEnd:
     entry = first_entry(folder)
     assert entry is not None, folder
     lane = lane_from_json(entry.data)
     cost = lane.max_cost if caps.cost is None else caps.cost
     lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
+    if scope and lane.scope != "epic":
+        lane = lane._replace(scope=scope)
     return _drive(project, lane, folder, told, human, resumed=True)
 
 
@@ -166,12 +169,15 @@ def _stop(world: World, stops: int, told: Told) -> None:
         world.cancel(call)
 
 
-def _unfinished(project: Project, scope: str, key: str) -> Run | None:
-    for run in unfinished(runs_folder(project.root.path)):
-        entry = first_entry(run.folder)
-        if entry and entry.kind == "run" and (entry.data.get("scope"), entry.data.get("key")) == (scope, key):
-            return run
-    return None
+def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
+    """Runs to go on with: of the same story or epic; and before an epic's own, those of single stories of it: their
+    work lies in the tree."""
+    ours = [run for run in unfinished(runs_folder(project.root.path)) if _is_ours(run)]
+    heads = [(run, lane_from_json(entry.data)) for run in ours if (entry := first_entry(run.folder))]
+    same = [run for run, lane in heads if lane.key == row.key]
+    if scope != "epic":
+        return same[:1]
+    return [run for run, lane in heads if lane.scope != "epic" and lane.epic == row.number] + same[:1]
 
 
 def _target(project: Project, scope: str, key: str) -> Row:
@@ -216,19 +222,21 @@ def _checked_ground(project: Project, allow_dirty: bool) -> Ground:
     if problem is not None:
         raise problem
     if ground.dirty and not allow_dirty:
-        raise DirtyTree(ground.dirty)
+        found = unfinished(runs_folder(project.root.path))
+        raise DirtyTree(ground.dirty, found[0].id if found else "")
     return ground
 
 
 class DirtyTree(AutopilotError):
     """Tracked files are changed. What is in them is never committed by us, and an agent may write over it."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], run: str = "") -> None:
         shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+        resume = f"go on with the run they may belong to: bmad resume {run}; or " if run else ""
         super().__init__(
             "tracked files have changes that are not committed",
             found=shown,
-            hint="commit or stash them, or leave them out of everything with --allow-dirty",
+            hint=f"{resume}commit or stash them, or leave them out of everything with --allow-dirty",
         )
         self.paths = paths
 

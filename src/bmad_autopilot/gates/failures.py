@@ -15,7 +15,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-MAX_LOOKED_AT = 512 * 1024
+MAX_LOOKED_AT = 128 * 1024
 
 
 class FailureKind(StrEnum):
@@ -52,6 +52,7 @@ _CERTAIN = re.compile(
 )
 _CODE = re.compile(
     r"\bAssertionError\b|\bassert(?:ion)? failed\b|^E[ \t]+assert\b|^[ \t]{0,40}(?:Expected|Received)\b[^\n]{0,300}[:=]"
+    r""
     r"|panicked at|--- FAIL:"
     r"|\berror TS\d+|^error(?:\[E\d+\])?:|\bSyntaxError\b|\bTypeError\b|\bNameError\b|\bReferenceError\b"
     r"|\b\d+ problems? \(|\bFound \d+ errors?\b|\bcompilation (?:failed|error)|\bundefined: \w"
@@ -84,7 +85,7 @@ def kind_of(exit: int | None, output: str) -> FailureKind:
     if exit is None:
         return FailureKind.CODE
     text = output if len(output) <= MAX_LOOKED_AT else output[: MAX_LOOKED_AT // 2] + output[-MAX_LOOKED_AT // 2 :]
-    if exit in _NOT_RUN or exit == _KILLED or _CERTAIN.search(text):
+    if exit < 0 or exit in _NOT_RUN or exit == _KILLED or _CERTAIN.search(text):  # below 0: its keeper was killed
         return FailureKind.ENVIRONMENT
     if _CODE.search(text):
         return FailureKind.CODE

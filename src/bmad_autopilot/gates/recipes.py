@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .shell import words_of
 
-MAX_LINES = 20_000
+MAX_LINES = 5000
 
 _RUNNERS = {"make", "gmake", "just", "MAKE"}
 

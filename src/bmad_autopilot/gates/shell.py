@@ -6,7 +6,7 @@ MAX_COMMAND = 4000
 
 _SPLIT = re.compile(r"[\s;&|()\"'`$]+")
 _LOOSE = re.compile(
-    r"\|\|\s*(?:true\b|:|exit 0|echo\b|printf\b)|;\s*(?:true|:|exit 0)\s*(?:$|[;&|\"'])|\bexit 0\b|\bset \+e\b"
+    r"\|\|\s*(?:true\b|:|exit 0|echo\b|printf\b)|;\s*(?:true|:|exit 0)\s*(?:$|[;&|\"'])|\bexit 0\b|\bset \+e\b|\bexit\(0\)"
     r"|--(?:passWithNoTests|pass-with-no-tests|allow-no-tests|no-fail|exit-zero|force-exit-0|continue-on-error)\b"
     r"|--suppress-no-test-exit-code|--max-warnings[= ](?:[1-9]\d{2,}|-1)|--quiet-errors|--keep-going-anyway"
 )

@@ -62,7 +62,7 @@ def _unjustified(entries: list[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
             if not data["cause"] and steps.get(key):
                 yield f"{key} was begun twice"
             steps[key] = 1
-        elif kind == "edited" or (kind == "answered" and data.get("means") == "hand-over"):
+        elif kind in ("edited", "story") or (kind == "answered" and data.get("means") == "hand-over"):
             story = data.get("story") or asked.get("story")
             steps = {key: count for key, count in steps.items() if key[0] != story}
         elif kind == "ended":

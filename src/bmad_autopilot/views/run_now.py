@@ -9,7 +9,7 @@ from .terminal import Terminal, clean, display_width
 
 Data = Mapping[str, Any]
 
-_OVER = frozenset("ended asked answered finished left waiting".split())
+_OVER = frozenset("ended check asked answered finished left waiting".split())
 
 
 class RunNow:

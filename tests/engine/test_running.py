@@ -1,0 +1,189 @@
+"""Stories and epics run for real: real git, a real process as the agent, our own checks."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot import run_epic_to_completion, run_story_to_completion
+from bmad_autopilot.core.errors import AutopilotError, ConflictError
+from bmad_autopilot.engine.restarting import restart_story
+from bmad_autopilot.engine.running import Caps, DirtyTree
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.runs.layout import runs_folder
+from bmad_autopilot.runs.question import By
+from bmad_autopilot.runs.questions import all_open, answer
+from bmad_autopilot.runs.supervisor import hold
+from tests.engine.laning import Person, Sample
+
+
+def test_an_epic_from_backlog_to_done(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", stories=2)
+    ran = sample.run("epic", "1")
+    assert (ran.end.status, ran.end.exit_code, ran.questions) == ("completed", 0, [])
+    assert {status for key, status in sample.rows().items() if "retrospective" not in key} == {"done"}
+    subjects = sample.story_commits()
+    assert [subject.split(":")[0][:9] for subject in subjects] == ["Story 1-1", "Story 1-2", "Close epi"]
+    assert sample.git("status", "--porcelain") == ""
+    trailers = sample.git("log", "--format=%(trailers:key=Autopilot-Step,valueonly,separator=%x2C)").split()
+    assert len(trailers) == len(set(trailers)) == 3
+    state = json.loads((Path(ran.end.folder) / "state.json").read_text())
+    assert (state["status"], state["steps_completed"]) == ("completed", [1, 2, 3, 4, 5, 6])
+
+
+def test_a_review_that_asks_for_changes_goes_back_to_dev_and_each_round_is_a_commit(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "picky")
+    ran = sample.run()
+    assert ran.end.status == "completed"
+    assert [call["step"] for call in ran.entries("call")] == [
+        "create-story",
+        "dev",
+        "code-review",
+        "dev",
+        "code-review",
+    ]
+    subjects = sample.story_commits()
+    assert [subject.partition(": ")[2] for subject in subjects] == ["round 1, changes requested", "", ""]
+
+
+def test_failed_checks_go_to_dev_with_their_output(tmp_path: Path) -> None:
+    ran = Sample(tmp_path / "p", "broken-checks").run()
+    assert ran.end.status == "completed"
+    assert [check["passed"] for check in ran.entries("check")] == [False, True]
+    prompt = Path(ran.end.folder, "steps", "03-dev", "attempt-1", "prompt.md").read_text()
+    assert "own checks fail" in prompt
+
+
+def test_what_was_there_before_is_never_committed(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    notes = sample.write("notes.txt", "mine")
+    readme = sample.root / "README.md"
+    readme.write_text(readme.read_text() + "not yet\n")
+    with pytest.raises(DirtyTree) as refused:
+        sample.run()
+    assert refused.value.paths == ("README.md",)
+    ran = sample.run(allow_dirty=True)
+    assert ran.end.status == "completed"
+    assert sample.git("status", "--porcelain").splitlines() == ["M README.md", "?? notes.txt"]
+    assert notes.read_text() == "mine"
+
+
+def test_a_question_waits_and_its_answer_reaches_the_next_call(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    ran = sample.run()
+    assert (ran.end.status, ran.end.exit_code, ran.questions) == ("waiting", 3, ["agent"])
+    (asked,) = all_open(runs_folder(str(sample.root))).asked
+    again = sample.run()
+    assert (again.end.status, again.end.run_id) == ("waiting", ran.end.run_id)
+    assert again.entries("call") == []
+    answer(asked.path, asked.question.options[0] if asked.question.options else "Count them as nothing", By.HUMAN)
+    done = sample.run()
+    assert (done.end.status, done.end.run_id) == ("completed", ran.end.run_id)
+    assert [call["step"] for call in done.entries("call")] == ["dev", "code-review"]
+    prompt = Path(done.end.folder, "steps", "02-dev", "attempt-2", "prompt.md").read_text()
+    assert "answered by a human" in prompt
+    assert not list(sample.root.rglob("*.agent-state.json.*"))
+
+
+def test_at_a_terminal_the_question_is_answered_at_once(tmp_path: Path) -> None:
+    person = Person("1")
+    ran = Sample(tmp_path / "p", "asking").run(person=person)
+    assert ran.end.status == "completed"
+    assert len(person.asked) == 1
+
+
+def test_a_call_that_fails_twice_is_asked_about_and_skipped_on_request(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "honest,no-change:1-1", stories=2)
+    ran = sample.run("epic", "1", person=Person("skip", "leave"))
+    assert ran.end.status == "completed"
+    assert ran.questions == ["failed", "left-out"]
+    assert (sample.row("1-1"), sample.row("1-2"), sample.rows()["epic-1"]) == ("blocked", "done", "in-progress")
+
+
+def test_a_board_that_an_agent_broke_is_put_back(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "breaks-board")
+    ran = sample.run()
+    assert ran.end.status == "completed"
+    restored = ran.entries("restored")
+    assert restored
+    assert all(Path(one["kept"]).exists() for one in restored)
+    assert sample.row("1-1") == "done"
+
+
+def test_a_cap_on_cost_stops_before_the_next_call(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    ran = sample.run(caps=Caps(cost=0.0))
+    assert (ran.end.status, ran.questions, ran.entries("call")) == ("waiting", ["budget"], [])
+    more = sample.run(caps=Caps(hours=0.0))
+    assert more.questions == []
+    assert more.end.status == "waiting"
+
+
+def test_the_build_era(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", era="build")
+    ran = sample.run()
+    assert ran.end.status == "completed"
+    assert [call["step"] for call in ran.entries("call")] == ["build-auto", "code-review"]
+    assert sample.row("1-1") == "done"
+    assert sample.git("status", "--porcelain") == ""
+
+
+def test_one_step_only(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    ran = sample.run("step")
+    assert ran.end.status == "completed"
+    assert [call["step"] for call in ran.entries("call")] == ["create-story"]
+    assert sample.row("1-1") == "ready-for-dev"
+    assert [call["step"] for call in sample.run("step").entries("call")] == ["dev"]
+
+
+def test_the_public_functions(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", stories=2)
+    story = run_story_to_completion("1-1", project=str(sample.root))
+    assert (story.status, [result.status for result in story.results]) == ("done", ["success"] * 3)
+    epic = run_epic_to_completion("1", project=str(sample.root))
+    assert (epic.epic_id, epic.status, [one.status for one in epic.stories]) == ("epic-1", "done", ["done"])
+
+
+def test_begun_anew_with_its_work_saved(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    sample.run()
+    before = sample.git("rev-parse", "HEAD^{tree}")
+    sample.write("kept.txt", "mine")
+    report = restart_story(open_project(str(sample.root)), "1-1-list-accounts")
+    assert report.row_after == "backlog"
+    assert sample.git("rev-parse", "--verify", report.saved_ref)
+    assert {line.split()[-1] for line in sample.git("status", "--porcelain").splitlines()} == {
+        os.path.relpath(sample.board, sample.root),
+        "kept.txt",
+    }
+    assert sample.git("rev-parse", "HEAD^{tree}") == before
+    ran = sample.run(person=Person("1"), allow_dirty=True)
+    assert ran.end.status == "completed"
+
+
+def test_a_second_supervisor_is_told_who_the_first_is(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    state = open_project(str(sample.root)).state_folder
+    with hold(state, "run epic epic-1"), pytest.raises(ConflictError) as refused:
+        sample.run()
+    assert str(os.getpid()) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("checkout", "--quiet", "--detach"), "detached"),
+        (("config", "--unset", "user.email"), "who you are"),
+    ],
+)
+def test_a_place_where_nobody_can_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], problem: str
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    sample = Sample(tmp_path / "p")
+    sample.git(*words)
+    with pytest.raises(AutopilotError, match=problem):
+        sample.run()
+    assert sample.row("1-1") == "backlog"
