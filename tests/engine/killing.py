@@ -80,7 +80,11 @@ def check(project: SampleProject, stories: int) -> None:
 
 def survivors(project: SampleProject) -> list[int]:
     """Processes that carry the marker of one of this project's attempts."""
-    folders = [place.folder for place in find_attempts(runs_folder(str(project.root)))]
+    return survivors_in(str(project.root))
+
+
+def survivors_in(root: str) -> list[int]:
+    folders = [place.folder for place in find_attempts(runs_folder(root))]
     wanted = {f"BMAD_ATTEMPT={read_spec(folder).id}".encode() for folder in folders if _has_spec(folder)}
     deadline = time.monotonic() + 10
     while True:

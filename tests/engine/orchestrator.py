@@ -42,7 +42,7 @@ _OURS = (
 )
 
 
-class _Bomb:
+class Bomb:
     """Counts the lines of ours that are run from the first dispatch on."""
 
     def __init__(self, line: int) -> None:
@@ -60,5 +60,5 @@ class _Bomb:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        sys.settrace(_Bomb(int(sys.argv[2])))
+        sys.settrace(Bomb(int(sys.argv[2])))
     main(sys.argv[1])

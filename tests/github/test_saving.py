@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,18 @@ def test_what_the_ref_held_before_is_not_lost(repository: Repository) -> None:
     repository.write("new", "two\n")
     second = save_all(repository.git, REF, "Second")
     assert repository.run("show", "--no-patch", "--format=%P", second).split() == [repository.head, first]
+
+
+def test_a_change_in_the_same_tick_as_the_index_is_not_missed(repository: Repository) -> None:
+    tick = (1_700_000_000, 1_700_000_000)
+    repository.run("config", "core.checkStat", "minimal")
+    repository.run("config", "core.trustCtime", "false")
+    os.utime(repository.write("quick", "one\n"), tick)
+    repository.commit()
+    os.utime(repository.path / ".git/index", tick)
+    os.utime(repository.write("quick", "two\n"), tick)  # as large and as old as before
+    save_all(repository.git, REF, "Saved")
+    assert repository.run("show", f"{REF}:quick") == "two"
 
 
 def test_before_the_first_commit_too(tmp_path: Path) -> None:

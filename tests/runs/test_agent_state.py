@@ -171,11 +171,12 @@ def test_clearing(tmp_path: Path) -> None:
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=10,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
 )
 QUESTIONS = st.lists(
-    st.dictionaries(st.sampled_from(["id", "question", "text", "context", "options", "answer"]), JSON) | JSON
+    st.dictionaries(st.sampled_from(["id", "question", "text", "context", "options", "answer"]), JSON) | JSON,
+    max_size=4,
 )
 
 

@@ -11,8 +11,8 @@ from bmad_autopilot.runs.journal_lines import CLIPPED, MAX_LINE, make, parse
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3) | st.tuples(inner),
+    max_leaves=8,
 )
 
 
@@ -24,7 +24,7 @@ def make_(**fields: object) -> tuple[Any, bytes]:
     return make(1, 2.0, "kind", fields, lambda value: value)
 
 
-@given(st.dictionaries(st.text(), VALUES))
+@given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_whatever_is_written_is_one_line_and_read_back(fields: dict[str, object]) -> None:
     entry, line = make(7, 1.25, "kind", fields, lambda value: value)
     assert line.count(b"\n") == 1

@@ -1,5 +1,7 @@
 """A run's log: one line for each thing that matters, whole, tame, and no wider than the terminal."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,3 +144,21 @@ def test_an_older_version_passes_over_what_it_does_not_know() -> None:
 def test_a_commit_of_the_epic_is_the_epics() -> None:
     lines = shown(terminal(200), [entry for entry in STORY if entry[0] in ("epic", "commit")])
     assert lines[-1].split() == ["12:26:00", "epic-1", "commit", SHA[:7], "Close", "epic-1"]
+
+
+def test_the_log_the_readme_shows() -> None:
+    """Six lines of a real log, word for word."""
+    story = "2-3-sharing"
+    spent = {"seconds": 70.0, "tokens": 12004, "dollars": 0.11}
+    told = [
+        ("row", {"key": story, "before": "ready-for-dev", "after": "in-progress"}, 271.0),
+        ("row-set", {"key": story}, 271.0),
+        (*call(story, "dev", 1, "dev"), 271.0),
+        (*ended(story, "dev", 1, "good"), 520.0),
+        ("check", {"story": story, "passed": True, "ran": [["npm test", 0, 11.3]]}, 532.0),
+        (*ended(story, "code-review", 2, "changes", summary="The link never expires.", **spent), 602.0),
+        ("commit", {"story": story, "sha": SHA, "subject": f"Story {story}: round 1, changes requested"}, 602.0),
+    ]
+    entries = [(kind, data, BEGAN + at) for kind, data, at in told]
+    lines = shown(terminal(80, is_terminal=False), entries)
+    assert "\n".join(lines) in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -92,7 +92,7 @@ def active(lane: Lane, run: RunRecord, rows: Mapping[str, Row]) -> str | None:
     for key in reversed(run.stories):
         story = run.stories[key]
         meaning = rows[key].meaning if key in rows else ""
-        if key != _epic_key(lane, rows) and not is_over(story, meaning):
+        if not is_over(story, meaning) and key != _epic_key(lane, rows):
             return key
     fresh = [(row.key, row.meaning) for row in stories_of(lane, rows) if not _was_over(run, row)]
     action = choose(fresh)

@@ -51,8 +51,8 @@ _CERTAIN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"\bAssertionError\b|\bassert(?:ion)? failed\b|^E[ \t]+assert\b|^[ \t]{0,40}(?:Expected|Received)\b[^\n]{0,300}[:=]"
-    r""
+    r"\bAssertionError\b|\bassert(?:ion)? failed\b|^E[ \t]+assert\b"
+    r"|^[ \t]{0,40}(?:Expected|Received)\b[^\n]{0,300}[:=]"
     r"|panicked at|--- FAIL:"
     r"|\berror TS\d+|^error(?:\[E\d+\])?:|\bSyntaxError\b|\bTypeError\b|\bNameError\b|\bReferenceError\b"
     r"|\b\d+ problems? \(|\bFound \d+ errors?\b|\bcompilation (?:failed|error)|\bundefined: \w"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ..board import markdown
-from ..board.specs import read_spec
+from ..board.specs import SpecFile, read_spec
 from ..board.stories import StoryFile, Task, read_story
 from ..core.errors import FileError
 from ..core.owes import Owes
@@ -73,12 +73,17 @@ def _story(document: Document) -> StoryFile:
     return read_story(Text(document.path, document.raw))
 
 
+@lru_cache(maxsize=256)
+def _spec(document: Document) -> SpecFile:
+    return read_spec(Text(document.path, document.raw))
+
+
 def _spec_problems(document: Document, step: Owes) -> Iterator[Objection]:
     text = _read(document)
     if isinstance(text, Objection):
         yield text
         return
-    spec = read_spec(text)
+    spec = _spec(document)
     name = listed([document.path])
     said = spec.result.status if spec.result else None
     if spec.status is None:

@@ -12,6 +12,8 @@ def other_rows(look: WorkLook) -> Iterator[Objection]:
     if look.rows_after is None:
         return
     before, after = look.rows_before, look.rows_after
+    if {**before, look.key: ""} == {**after, look.key: ""}:
+        return
     known = identify(dict.fromkeys((*before, *after)))
     moved = [
         key
@@ -32,7 +34,7 @@ def _jumped(kind: Kind, before: str | None, after: str | None) -> bool:
 
 
 def _ends_its_epic(key: str, known: Mapping[str, Identity], own: str, after: Mapping[str, str]) -> bool:
-    """The last story's agent closing the epic, or its retrospective's row, says what we would say."""
+    """An agent of the last story that closes the epic says what we would say."""
     row = known[key]
     mine = known.get(own)
     if row.kind is not Kind.EPIC or mine is None or row.epic != mine.epic or key not in after:

@@ -1,6 +1,7 @@
 """Settings of test runners: whether they leave out tests, or demand less, than they did."""
 
 import re
+from functools import lru_cache
 
 from .globs import matches
 from .suites import TEST_FOLDERS, is_test_path
@@ -36,6 +37,8 @@ _NO_TESTS = re.compile(
     r"|storybook|migrations",
     re.IGNORECASE,
 )
+_MEASURED = re.compile(r"\bcoverage[\"']?\s*:\s*\{[^{}]*\}")
+_MEASURING = re.compile(r"\bcoverage[\"']?\s*:\s*\{")
 _PLACES = re.compile(
     r"[\"']?\b(testpaths|python_files|python_classes|python_functions|testMatch|testRegex|testDir"
     r"|roots|include|spec)\b"
@@ -50,6 +53,7 @@ _DEMANDS = re.compile(
 _COVERAGE = re.compile(r"coverage|threshold|fail_under|cov-fail-under|jacoco", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def is_settings(path: str) -> bool:
     return matches(path.rpartition("/")[2], _FILES)
 
@@ -61,23 +65,27 @@ def weakened_settings(name: str, before: str, after: str) -> str | None:
     for line in added:
         if _ALWAYS.search(line) and not line.startswith(("#", "//", "*", ";")):
             return f"it lets tests be left out or failures pass (`{line[:100]}`)"
-    left_out = _left_out(before, after, added)
+    left_out = _left_out(after, added)
     if left_out:
         return f"it leaves out tests (`{left_out[:100]}`)"
     return _fewer_places(before, after) or _demands_less(before, after)
 
 
-def _left_out(before: str, after: str, added: list[str]) -> str | None:
+def _left_out(after: str, added: list[str]) -> str | None:
     """An added entry that names tests, in a line that leaves out or in the lines of a list that does."""
     open_list = False
-    for line in after.splitlines()[:MAX_LINES]:
-        line = line.strip()
-        says = _LEAVES_OUT.search(line) is not None
-        if (says or open_list) and line in added and _names_tests(line) and not line.startswith(("#", "//")):
+    depth = 0  # of brackets, in a block about coverage: which files are measured is another matter
+    for line in map(str.strip, after.splitlines()[:MAX_LINES]):
+        text = _MEASURED.sub("", line)
+        if depth or _MEASURING.search(text):
+            depth = max(0, depth + sum(map(text.count, "{[")) - sum(map(text.count, "}]")))
+            continue
+        says = _LEAVES_OUT.search(text) is not None
+        if (says or open_list) and line in added and _names_tests(text) and not line.startswith(("#", "//")):
             return line
         if says:
-            open_list = ("[" in line and "]" not in line) or line.endswith(("=", "("))
-        elif "]" in line or not line:
+            open_list = ("[" in text and "]" not in text) or text.endswith(("=", "("))
+        elif "]" in text or not text:
             open_list = False
     return None
 

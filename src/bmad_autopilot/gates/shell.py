@@ -6,7 +6,8 @@ MAX_COMMAND = 4000
 
 _SPLIT = re.compile(r"[\s;&|()\"'`$]+")
 _LOOSE = re.compile(
-    r"\|\|\s*(?:true\b|:|exit 0|echo\b|printf\b)|;\s*(?:true|:|exit 0)\s*(?:$|[;&|\"'])|\bexit 0\b|\bset \+e\b|\bexit\(0\)"
+    r"\|\|\s*(?:true\b|:|exit 0|echo\b|printf\b)|;\s*(?:true|:|exit 0)\s*(?:$|[;&|\"'])|\bexit 0\b|\bset \+e\b"
+    r"|\bexit\(0\)"
     r"|--(?:passWithNoTests|pass-with-no-tests|allow-no-tests|no-fail|exit-zero|force-exit-0|continue-on-error)\b"
     r"|--suppress-no-test-exit-code|--max-warnings[= ](?:[1-9]\d{2,}|-1)|--quiet-errors|--keep-going-anyway"
 )
@@ -17,6 +18,8 @@ _NARROWING = re.compile(
     r"|-DskipTests|-Dmaven\.test\.skip|-x\s+test|--no-tests|--collect-only|--co|--listTests|--dry-run|--help|--version)"
     r"(?:[=\s]|$)"
 )
+
+_RUNNERS = frozenset("cross-env npx uv run poetry pnpm exec yarn bunx bundle env dotenv".split())
 
 
 def words_of(command: str) -> list[str]:
@@ -50,30 +53,14 @@ def lets_failures_found(line: str) -> list[str]:
 def _is_setting(ahead: str) -> bool:
     """`CI=1 jest`, `cross-env NODE_ENV=test jest`, `uv run pytest`."""
     words = ahead.rpartition("&&")[2].split()
-    runners = {
-        "cross-env",
-        "npx",
-        "uv",
-        "run",
-        "poetry",
-        "pnpm",
-        "exec",
-        "yarn",
-        "bunx",
-        "bundle",
-        "env",
-        "dotenv",
-    }
-    return all("=" in word or word in runners for word in words)
+    return all("=" in word or word in _RUNNERS for word in words)
 
 
 def _only_adds(behind: str) -> bool:
     if behind and not behind[0].isspace() and not behind.startswith((";", "&&")):
         return False
-    options, joined, _ = behind.partition("&&")
-    if (not joined and re.search(r"[|;&]", options)) or (joined and re.search(r"[|;&]", options)):
-        return False
-    if _NARROWING.search(options):
+    options = behind.partition("&&")[0]
+    if re.search(r"[|;&]", options) or _NARROWING.search(options):
         return False
     previous = ""
     for word in options.split():

@@ -46,8 +46,18 @@ def copied_index(git: Git) -> Iterator[str]:
     """A copy to work on. git replaces its index by a rename, so the copy is one whole state."""
     with empty_index() as copy:
         with suppress(FileNotFoundError):  # nothing was ever added
-            shutil.copyfile(os.path.join(git.git_dir, "index"), copy)
+            _copy(os.path.join(git.git_dir, "index"), copy)
         yield copy
+
+
+def _copy(original: str, copy: str) -> None:
+    """With its time: git reads again each file as young as the index, because it may have changed in the same
+    tick without a trace. In a copy that seems younger, such a change would be missed."""
+    with open(original, "rb") as source, open(copy, "wb") as target:
+        shutil.copyfileobj(source, target)
+        target.flush()
+        info = os.fstat(source.fileno())
+        os.utime(target.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def compare_index(git: Git, tree: str, *, index: str | None = None) -> dict[str, Difference]:

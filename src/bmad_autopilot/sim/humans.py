@@ -159,7 +159,8 @@ class Humans:
 
     def _write_file(self, world: "World") -> None:
         world.git.write("NOTES.md", f"Written at {world.now:.0f}.\n".encode())
-        world.did(Actor.PERSON, "write-file", path="NOTES.md", during_call=bool(world.running()), story=_in_hand(world))
+        working = bool(world.running())
+        world.did(Actor.PERSON, "write-file", path="NOTES.md", during_call=working, story=_in_hand(world))
 
     def _spoil(self, world: "World") -> None:
         world.readable_board = world.board

@@ -34,7 +34,7 @@ def every_run_ends(played: Played) -> Iterator[str]:
 
 
 def every_story_ends_done_or_with_a_person(played: Played) -> Iterator[str]:
-    """A run that waits has an open question; one that failed was told to stop; one that is over has left nothing."""
+    """A run that waits has an open question; one that failed was told to stop; one that is over left nothing."""
     for session in played.sessions:
         entries = [(kind, data) for kind, data, _ in played.journal(session.run)]
         if session.ending == "completed":

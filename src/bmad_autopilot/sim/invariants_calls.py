@@ -79,11 +79,10 @@ def _unjustified(entries: list[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
 
 def money_is_counted_once(played: Played) -> Iterator[str]:
     for session in played.sessions:
-        calls = [
-            call for (run, _), call in played.world.calls.items() if run == session.run and call.state == "finished"
-        ]
-        spent = sum(call.ending.dollars for call in calls)
-        counted = sum(data.get("dollars") or 0.0 for kind, data, _ in played.journal(session.run) if kind == "ended")
+        own = (call for (run, _), call in played.world.calls.items() if run == session.run)
+        spent = sum(call.ending.dollars for call in own if call.state == "finished")
+        journal = played.journal(session.run)
+        counted = sum(data.get("dollars") or 0.0 for kind, data, _ in journal if kind == "ended")
         if counted > spent + 1e-6 or (session.ending == "completed" and abs(counted - spent) > 1e-6):
             yield f"{session.run} counted {counted:.2f}, and agents took {spent:.2f}"
 
@@ -92,7 +91,8 @@ _STOPS = ("", "done", "blocked", "deferred")
 
 
 def no_call_for_what_a_person_stopped(played: Played) -> Iterator[str]:
-    """No call begins for a story that a person has parked, closed or taken off the board, unless that was seen or happened that moment."""
+    """No call begins for a story that a person has parked, closed or taken off the board, unless that was seen,
+    or happened that very moment."""
     moved: dict[str, float] = {}
     for effect in played.world.log.effects:
         if effect.kind == "edit-row" and not effect.data["during_call"]:

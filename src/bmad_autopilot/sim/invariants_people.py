@@ -41,8 +41,9 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
 
 def no_file_of_a_person_is_committed(played: Played) -> Iterator[str]:
     """Unless they wrote it while an agent worked, which nobody can tell from the agent's own."""
-    mine = {str(effect.data["path"]) for effect in played.world.log.of("write-file")}
-    mine -= {str(effect.data["path"]) for effect in played.world.log.of("write-file") if effect.data["during_call"]}
+    written = list(played.world.log.of("write-file"))
+    mine = {str(effect.data["path"]) for effect in written}
+    mine -= {str(effect.data["path"]) for effect in written if effect.data["during_call"]}
     for commit in played.world.git.commits.values():
         parent = played.world.git.commits[commit.parent].files if commit.parent else {}
         for path in mine:

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..engine.doors import CallId, Entry
 from ..engine.doors import Question as Asked
-from ..workflows.contract import agent_state, review_file
 from .faults import CrashPlan, Phase
 from .log import Actor, Log
 from .memory_board import is_readable, rows_of
@@ -94,7 +93,7 @@ class World:
     def start(self, run: str, call: MemoryCall) -> None:
         self.calls[run, call.order.id] = call
         call.begin(self.git, self.now)
-        self.did(Actor.US, "start", run, call=call.order.id, story=call.order.story, habit=call.habit)
+        self.did(Actor.US, "start", run, call=call.order.id, story=call.order.story, habit=call.habit.name)
         self.schedule(call.halfway_at, lambda: call.do_half(self.git))
         self.schedule(call.ends_at, lambda: self._end(run, call))
 
@@ -113,7 +112,7 @@ class World:
             self.did(Actor.FATE, "lost", call=call.order.id, story=call.order.story)
 
     def clear_state(self, story: str) -> None:
-        self.git.remove(agent_state(self.books.folder, story))
+        self.git.remove(self.books.state(story))
 
     def take_review_aside(self, story: str) -> None:
-        self.git.remove(review_file(self.books.folder, story))
+        self.git.remove(self.books.review(story))

@@ -5,22 +5,26 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ..board.edit import change_status, find_cell
-from ..board.sprint import Row, board_from_text
+from ..board.sprint import Board, Row, board_from_text
 from ..core.errors import FileError
 from ..files import Text
 
 NAME = "sprint-status.yaml"
 
 
-@lru_cache(maxsize=8192)
-def rows_of(raw: bytes) -> Mapping[str, Row]:
+@lru_cache(maxsize=16384)
+def board_of(raw: bytes) -> Board:
     """FileError: it cannot be read."""
-    return board_from_text(Text(NAME, raw)).rows
+    return board_from_text(Text(NAME, raw))
 
 
-@lru_cache(maxsize=8192)
+def rows_of(raw: bytes) -> Mapping[str, Row]:
+    return board_of(raw).rows
+
+
+@lru_cache(maxsize=16384)
 def with_status(raw: bytes, key: str, status: str) -> bytes:
-    cells = board_from_text(Text(NAME, raw)).cells
+    cells = board_of(raw).cells
     return change_status(cells, find_cell(cells, key), status).text.raw
 
 
@@ -39,7 +43,7 @@ def is_readable(raw: bytes) -> bool:
 
 def merged(before: bytes, after: bytes, now: bytes) -> bytes:
     """What an agent made of the board, on the board as it is by now: where a person has edited it meanwhile, only
-    the rows that the agent moved are moved. Real agents edit lines; a whole file written back is their own fault."""
+    the rows that the agent moved are moved. Real agents edit lines."""
     if now == before or not (is_readable(before) and is_readable(after) and is_readable(now)):
         return after
     old, new, result = raw_statuses(before), raw_statuses(after), now

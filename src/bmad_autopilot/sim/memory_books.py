@@ -6,6 +6,7 @@ from functools import lru_cache
 from ..board.story_names import Matcher
 from ..core.keys import identify
 from ..gates.look import Document
+from ..workflows.contract import agent_state, review_file
 from .memory_git import Files, MemoryGit
 from .sample import PLANNING
 
@@ -17,6 +18,8 @@ class MemoryBooks:
         self._git = git
         self.folder = folder
         self.board = board
+        self._known: list[str] = []
+        self._listed = -1
 
     def story(self, key: str) -> str | None:
         """The path of the story's own file, also under another slug or in a folder below."""
@@ -29,9 +32,21 @@ class MemoryBooks:
         return next(iter(self._matching(key, spec=True)), None)
 
     def _matching(self, key: str, *, spec: bool) -> list[str]:
-        number = number_of(key)
-        own = (path for path in self._git.files if path.startswith(self.folder) and path.endswith(".md"))
-        return sorted(path for path in own if _named(path, key) == (number, spec))
+        wanted = (number_of(key), spec)
+        return sorted(path for path in self._pages() if _named(path, key) == wanted)
+
+    def _pages(self) -> list[str]:
+        """Every page in the folder; listed anew only when a file has come or gone."""
+        if self._listed != self._git.listing:
+            self._known = [p for p in self._git.files if p.startswith(self.folder) and p.endswith(".md")]
+            self._listed = self._git.listing
+        return self._known
+
+    def state(self, key: str) -> str:
+        return _beside(self.folder, key)[0]
+
+    def review(self, key: str) -> str:
+        return _beside(self.folder, key)[1]
 
     def apart(self, key: str) -> list[str]:
         """What may change without the code having changed."""
@@ -41,6 +56,11 @@ class MemoryBooks:
     def document(self, path: str | None) -> Document | None:
         raw = self._git.files.get(path or "")
         return Document(path, raw) if path and raw is not None else None
+
+
+@lru_cache(maxsize=8192)
+def _beside(folder: str, key: str) -> tuple[str, str]:
+    return agent_state(folder, key), review_file(folder, key)
 
 
 @lru_cache(maxsize=8192)

@@ -1,10 +1,10 @@
-"""An agent call in memory: a habit that runs in virtual time. Half of what it does is done halfway, so that whoever
-looks in between, or after a machine went down, finds work half done."""
+"""An agent call in memory: a habit that runs in virtual time. Half of what it does is done halfway, so that
+whoever looks in between, or after a machine went down, finds work half done."""
 
 from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
 from ..engine.doors import CallOrder
 from .desk import Ending, Job
-from .habits.habit import Act
+from .habits.habit import Habit
 from .memory_books import MemoryBooks
 from .memory_desk import Deed, MemoryDesk
 from .memory_git import MemoryGit, changed_paths
@@ -13,7 +13,7 @@ TIME_CAP = 7200.0  # an unattended call is ended then
 
 
 class MemoryCall:
-    def __init__(self, order: CallOrder, habit: str, act: Act, books: MemoryBooks) -> None:
+    def __init__(self, order: CallOrder, habit: Habit, books: MemoryBooks) -> None:
         self.order = order
         self.habit = habit
         self.state = "new"
@@ -28,7 +28,6 @@ class MemoryCall:
         self.spec_before: bytes | None = None
         self._outside_before: set[str] = set()
         self.outside: tuple[str, ...] = ()
-        self._act = act
         self._books = books
         self._deeds: list[Deed] = []
 
@@ -41,7 +40,7 @@ class MemoryCall:
         self.spec_before = git.files.get(self._books.spec(self.order.story) or "")
         self._outside_before = set(git.outside)
         desk = MemoryDesk(git, self._books.board)
-        self.ending = self._act(desk, self._job())
+        self.ending = self.habit.act(desk, self._job())
         self.closing = desk.said[-1] if desk.said else ""
         self._deeds = desk.deeds
         if self.ending.seconds > TIME_CAP:

@@ -116,8 +116,8 @@ class MemoryDoors:
         if self.call_state(order.id) != "new" or self.world.parked_until > self.world.now:
             return  # as the real one, which looks at the account once more
         self.world.take_review_aside(order.story)
-        habit, act = self._cast.habit_for(order.story, order.step.name)
-        self.world.start(self.run, MemoryCall(order, habit, act, self.world.books))
+        habit = self._cast.habit_of(order.story)
+        self.world.start(self.run, MemoryCall(order, habit, self.world.books))
         self.world.point("start", Phase.AFTER_EFFECT)
 
     def gather(self, order: CallOrder) -> Gathered:

@@ -11,7 +11,6 @@ from ..engine.lane import Lane
 from ..files import Text
 from ..gates.look import Document, WorkLook
 from ..gates.verdict import ReviewVerdict, read_verdict
-from ..workflows.contract import agent_state, review_file
 from .memory import World
 from .memory_board import is_readable, raw_statuses, rows_of
 from .memory_books import number_of, section_of
@@ -48,7 +47,14 @@ def _board_at_end(world: World, call: MemoryCall) -> bytes:
 
 
 def _look(
-    world: World, run: str, lane: Lane, order: CallOrder, tree: Tree, call: MemoryCall, story: Document | None, ended: bytes,
+    world: World,
+    run: str,
+    lane: Lane,
+    order: CallOrder,
+    tree: Tree,
+    call: MemoryCall,
+    story: Document | None,
+    ended: bytes,
 ) -> WorkLook:
     git, books = world.git, world.books
     before, after = git.at(order.tree), git.at(tree.tree)
@@ -83,7 +89,7 @@ def _first_story(world: World, run: str, order: CallOrder) -> bytes | None:
 
 
 def _review(world: World, order: CallOrder, story: Document | None, call: MemoryCall) -> ReviewVerdict:
-    review = world.git.files.get(review_file(world.books.folder, order.story))
+    review = world.git.files.get(world.books.review(order.story))
     before = call.story_before if story else call.spec_before
     story = story or world.books.document(world.books.spec(order.story))
     return read_verdict(review, _story_file(story.raw if story else None), _story_file(before))
@@ -100,7 +106,7 @@ def _story_file(raw: bytes | None) -> StoryFile | None:
 def _asked(world: World, story: str) -> Asked | None:
     """The plain form; the tolerant reader of real files has tests of its own."""
     try:
-        state = json.loads(world.git.files.get(agent_state(world.books.folder, story), b"{}"))
+        state = json.loads(world.git.files.get(world.books.state(story), b"{}"))
         first = next(one for one in state.get("questions", ()) if not one.get("answer"))
         options = tuple(map(str, first.get("options") or ()))
         return Asked(

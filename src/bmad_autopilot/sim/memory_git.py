@@ -37,6 +37,7 @@ def is_ignored(path: str) -> bool:
 class MemoryGit:
     def __init__(self, files: Files, branch: str = "main") -> None:
         self.files: dict[str, bytes] = {}
+        self.listing = 0  # counts up when a file comes or goes
         self.branch = branch
         self.commits: dict[str, Commit] = {}
         self.head: str | None = None
@@ -53,11 +54,13 @@ class MemoryGit:
     def write(self, path: str, data: bytes) -> None:
         if not is_ignored(path):
             self._sum += _digest(path, data) - self._digest_now(path)
+        self.listing += path not in self.files
         self.files[path] = data
 
     def remove(self, path: str) -> None:
         if path in self.files and not is_ignored(path):
             self._sum -= self._digest_now(path)
+        self.listing += path in self.files
         self.files.pop(path, None)
 
     def _digest_now(self, path: str) -> int:
@@ -123,8 +126,7 @@ class MemoryGit:
 def changed_paths(before: Files, after: Files) -> list[str]:
     if before is after:
         return []
-    differing = (path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-    return sorted(differing)
+    return sorted({path for path, _ in before.items() ^ after.items()})
 
 
 def changes(before: Files, after: Files) -> tuple[Change, ...]:

@@ -49,9 +49,8 @@ class Cast:
         self.first = dict(habits)
         self.humans: Humans
 
-    def habit_for(self, story: str, step: str) -> tuple[str, Habit]:
-        habit = HABITS[self.habits.get(story, "honest")]
-        return habit.name, habit
+    def habit_of(self, story: str) -> Habit:
+        return HABITS[self.habits.get(story, "honest")]
 
     def mend(self, story: str) -> None:
         if story in self.habits:
@@ -70,12 +69,17 @@ class Scenario(NamedTuple):
     lost_rate: float  # of crashes that take the machine and its agents along
 
 
+def chances(seed: int, what: str) -> Random:
+    """A stream of its own for each of those who draw: a crash more or less changes nobody else's luck."""
+    return Random(f"{what} {seed}")  # noqa: S311 (a rehearsal, no secret)
+
+
 def make_scenario(seed: int, options: Options) -> Scenario:
-    rng = Random(f"scenario {seed}")
+    rng = chances(seed, "scenario")
     cast = Cast(_habits(rng, options))
     manner = options.manner or rng.choices(tuple(Manner), (6, 3, 1))[0]
     attended = rng.random() < 0.5 if options.attended is None else options.attended
-    cast.humans = Humans(manner, Random(f"humans {seed}"), cast, attended=attended, branch=BRANCH)
+    cast.humans = Humans(manner, chances(seed, "humans"), cast, attended=attended, branch=BRANCH)
     workflow = options.workflow or PIPELINES[rng.choices(("lean", "full", "build"), (5, 2, 3))[0]]
     lane = Lane(
         "epic",

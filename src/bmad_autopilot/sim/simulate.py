@@ -15,7 +15,7 @@ from .memory_board import rows_of
 from .memory_doors import MemoryDoors
 from .played import Played, Session
 from .sample import sample_files, story_keys
-from .scenario import Options, Scenario, make_scenario
+from .scenario import Options, Scenario, chances, make_scenario
 
 MAX_SESSIONS = 300  # of one lane: starts of a supervisor
 REPAIR_SECONDS = 1800.0
@@ -53,8 +53,8 @@ def simulate(seed: int, options: Options = DEFAULTS) -> Report:
 
 def play(seed: int, options: Options = DEFAULTS) -> Played:
     scenario = make_scenario(seed, options)
-    crashes = CrashPlan(Random(f"crashes {seed}"), at=options.crash_at, rate=options.crash_rate)
-    world = World(sample_files(options.epics, options.stories), Random(f"world {seed}"), crashes)
+    crashes = CrashPlan(chances(seed, "crashes"), at=options.crash_at, rate=options.crash_rate)
+    world = World(sample_files(options.epics, options.stories), chances(seed, "world"), crashes)
     played = Played(seed, world, scenario, story_keys(options.epics, options.stories))
     scenario.cast.humans.edits(world, scenario.edits)
     for at in scenario.stops:
@@ -63,7 +63,7 @@ def play(seed: int, options: Options = DEFAULTS) -> Played:
         lane = scenario.lane._replace(key=f"epic-{number}", epic=str(number))
         session = Session(f"run-{number}", lane)
         played.sessions.append(session)
-        session.ending = _run(world, scenario, session, Random(f"fate {seed} {number}"))
+        session.ending = _run(world, scenario, session, chances(seed, f"fate {number}"))
         session.finished = world.now
         session.rows = {key: row.meaning for key, row in rows_of(world.readable()).items()}
     return played

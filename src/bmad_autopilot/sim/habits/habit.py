@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
-from typing import NamedTuple
 
 from ..desk import Desk, Ending, Job
 
@@ -20,11 +19,16 @@ class Kind(StrEnum):
     FAULTY = "faulty"  # something goes wrong, and passes, or a person is asked
 
 
-class Habit(NamedTuple):
-    name: str
-    kind: Kind
-    description: str
-    act: Act
+class Habit:
+    """Called like the function it is made of. (No NamedTuple: mypy does not take one for a callable.)"""
+
+    __slots__ = ("act", "description", "kind", "name")
+
+    def __init__(self, name: str, kind: Kind, description: str, act: Act) -> None:
+        self.name = name
+        self.kind = kind
+        self.description = description
+        self.act = act
 
     def __call__(self, desk: Desk, job: Job) -> Ending:
         return self.act(desk, job)
