@@ -11,6 +11,7 @@ from .core.errors import ConflictError, FileError, Place
 MAX_TEXT_BYTES = 16 * 1024 * 1024  # the largest real board has 97 kB, the largest epics file 650 kB
 
 BOM = "\ufeff"
+TEMPORARY = ".bmad-tmp"  # ends the names of files that a kill may leave behind: git is told to pass over them
 
 
 class Text:
@@ -155,7 +156,7 @@ def write_atomic(path: str, data: bytes) -> None:
 def write_beside(target: str, data: bytes) -> str:
     """Write a complete, durable temporary file in the target's folder, with the target's mode."""
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}{TEMPORARY}")
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
     except FileNotFoundError:

@@ -195,7 +195,7 @@ def test_ctrl_c_at_the_worst_moment_keeps_the_others_file(
         return temporary
 
     def interrupted(path: str) -> bytes:
-        if path.endswith(".tmp") and real_read(path).count(b"1-2-b: done"):
+        if path.endswith("tmp") and real_read(path).count(b"1-2-b: done"):
             monkeypatch.setattr(exchange, "read_bytes", real_read)
             raise KeyboardInterrupt
         return real_read(path)
@@ -204,7 +204,7 @@ def test_ctrl_c_at_the_worst_moment_keeps_the_others_file(
     monkeypatch.setattr(exchange, "read_bytes", interrupted)
     with pytest.raises(KeyboardInterrupt):
         set_status(str(board), "1-1-a", "done", state=state)
-    (kept,) = board.parent.glob(".sprint-status.yaml.*.tmp")
+    (kept,) = board.parent.glob(".sprint-status.yaml.*tmp")
     assert "1-2-b: done" in kept.read_text()
 
 
@@ -398,4 +398,4 @@ def test_two_writers_and_a_person_lose_nothing(
     if edit is _write_in_place:  # it cannot overwrite what is ours
         assert [int(count) for _, count in ended] == [0, 0]
         assert found == dict(pair.split("=") for line, _ in ended for pair in line.split(",")) | wanted
-    assert not list(tmp_path.glob(".*.tmp"))
+    assert not list(tmp_path.glob(".*tmp"))

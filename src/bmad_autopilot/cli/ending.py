@@ -118,7 +118,7 @@ def _is_at_work(end: RunEnd) -> bool:
 
 def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
     lane = end.lane
-    if end.status == "waiting" and waits:
+    if end.status in ("waiting", "left") and waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
     if end.status in ("waiting", "handed-over"):
         return [("bmad resume", "once it can go on")]

@@ -29,5 +29,7 @@ def run_epic(
     if retrospective is not None:
         options = options._replace(retrospective="run" if retrospective else "never")
     left = [row for row in view.stories if row.meaning != DONE]
-    title = f"{view.key}: {len(left)} of {len(view.stories)} stories left"
+    looks_back = (options.retrospective or facts.project.config.retrospective) == "run"
+    then = ", then its retrospective" if looks_back and view.retrospective else ""
+    title = f"{view.key}: {len(left)} of {len(view.stories)} stories left{then}"
     run(ctx, facts, Order("epic", view.key, title, left), options)

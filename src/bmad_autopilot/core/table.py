@@ -71,6 +71,14 @@ _ANSWER = Wait("where nobody is there the run ends with exit code 3", (Wake.HUMA
 _LIMIT = Wait("the time at which the limit resets, on disk", (Wake.TIMER, Wake.HUMAN))
 _PAUSE = Wait("the pause's end, on disk; the tries of a cause are counted", (Wake.TIMER, Wake.HUMAN))
 
+NOT_TAKEN = (
+    Call.ASKED,
+    Call.HOPELESS,
+    Call.FAILED,
+    Call.LACKING,
+    Call.REFUSED,
+)  # nothing to believe the agent for
+
 TABLE: tuple[Rule, ...] = (
     # Whatever else: leave when told to, and decide nothing on a board that cannot be read.
     Rule("told-to-leave", _when(stop=True), Action.LEAVE),
@@ -101,6 +109,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("ground-unsafe", _when(ground=False), Action.ASK, "ground"),
     Rule("new-story", _when(begun=False), Action.BEGIN),
     # A call that was taken in.
+    Rule("claim-undone", _when(call=NOT_TAKEN, row=Row.DUE), Action.SET_ROW),
     Rule("asked", _when(call=Call.ASKED), Action.ASK, "agent"),
     Rule("hopeless", _when(call=Call.HOPELESS), Action.ASK, "hopeless"),
     Rule(
@@ -112,8 +121,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("good-but-not-here", _when(call=Call.GOOD, gate=Gate.ENVIRONMENT), Action.ASK, "environment"),
     Rule("good-row", _when(call=Call.GOOD, row=Row.DUE), Action.SET_ROW),
     Rule("good", _when(call=Call.GOOD), Action.ACCEPT),
-    Rule("changes-without-end", _when(call=Call.CHANGES, rounds=False), Action.ASK, "rounds"),
     Rule("changes-row", _when(call=Call.CHANGES, row=Row.DUE), Action.SET_ROW),
+    Rule("changes-without-end", _when(call=Call.CHANGES, rounds=False), Action.ASK, "rounds"),
     Rule("changes-commit", _when(call=Call.CHANGES, commit=Commit.DUE), Action.COMMIT),
     Rule("changes", _when(call=Call.CHANGES), Action.NEW_ROUND),
     # The story has been through all steps.

@@ -7,11 +7,14 @@ from typing import NamedTuple
 from ..agents.attempts import Result, Spec
 from ..board.epics import read_all_epics
 from ..board.epics_files import find_epics_files
+from ..board.specs import find_auto_results, read_auto_result, read_spec
 from ..board.sprint import Board, Row, board_from_text, read_board
 from ..board.stories import StoryFile, read_story
+from ..core.block_reasons import build_reason
 from ..core.changes import Change
 from ..core.errors import AutopilotError, FileError
 from ..core.owes import Owes
+from ..core.statuses import PARKED
 from ..files import Text, read_text
 from ..gates.look import Document, WorkLook
 from ..gates.verdict import ReviewVerdict, read_verdict
@@ -27,6 +30,7 @@ from .harvesting import harvest
 from .lane import Lane
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose
 
+BUILD_AUTO = "build-auto"
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
 
 
@@ -63,7 +67,7 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
         old.meaning if old else "",
         look,
         _review(place, books) if order.step.owes is Owes.VERDICT else None,
-        _asked(books),
+        _asked(books) or _blocked_build(place, order, books, result.started_at),
         (left.reason or "") if left else "",
         result.exit,
     )
@@ -112,6 +116,7 @@ def _work_look(
         any(change.path not in own for change in moved),
         story=_document(top, books.story),
         spec=_document(top, books.spec) if _is_spec_owed(order, books) else None,
+        builds=order.step.skill == BUILD_AUTO,
         asked=_asked_for(place, row),
         story_before=_kept_story(place.first or place.folder, top, books),
         rows_before=_raw(before) or {},
@@ -129,7 +134,7 @@ def _work_look(
 
 def _is_spec_owed(order: CallOrder, books: Books) -> bool:
     """Of a build; and whoever reviews one has nothing else to go by."""
-    return order.step.skill == "build-auto" or books.story is None
+    return order.step.skill == BUILD_AUTO or books.story is None
 
 
 def _changes(place: Place, before: str, after: str) -> list[Change]:
@@ -197,3 +202,23 @@ def _asked(books: Books) -> Asked | None:
         return None
     first = state.open[0]
     return Asked(first.id, first.question, first.context, first.options, state.block_reason)
+
+
+def _blocked_build(place: Place, order: CallOrder, books: Books, since: float) -> Asked | None:
+    """A build that stopped says why in its spec, or beside it where there is no spec yet."""
+    if order.step.skill != BUILD_AUTO:
+        return None
+    try:
+        spec = read_spec(read_text(books.spec)) if books.spec else None
+        results = [] if spec else find_auto_results(place.project.folders.implementation)
+        fresh = [path for path in results if os.stat(path).st_mtime >= since]
+        said = spec.result if spec else next(filter(None, map(read_auto_result, map(read_text, fresh))), None)
+    except (FileError, OSError):
+        return None
+    blocked = (spec and spec.status and spec.status.meaning == PARKED) or (
+        said and (said.status or "").lower().startswith("block")
+    )
+    if not blocked:
+        return None
+    why = (said and said.blocking_condition) or "it gives no reason"
+    return Asked("", f"The build is blocked: {why}", reason=build_reason(why))

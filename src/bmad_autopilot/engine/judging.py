@@ -55,7 +55,10 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
     if reaction in (Reaction.PARK, Reaction.BACK_OFF):
         until = pause_for(record, got.verdict.outcome, now, random)
         return {"finding": Call.REFUSED, "until": until or None}
-    return {"finding": Call.FAILED if reaction is Reaction.TRY_AGAIN else Call.HOPELESS}
+    if reaction is Reaction.TRY_AGAIN:
+        until = pause_for(record, got.verdict.outcome, now, random)
+        return {"finding": Call.FAILED, "until": until or None}
+    return {"finding": Call.HOPELESS}
 
 
 def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _in_story(
     due = wanted(story, at, call.value)
     look = look._replace(wanted=due)
     facts = look.facts._replace(
-        row=_row(story, row, due),
+        row=_row(story, row, due, call),
         epic=_epic_under_way(look.epic),
         step=_step(at),
         rounds=story.round - story.counted_from + 1 < lane.max_rounds,
@@ -143,11 +143,13 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     return look._replace(facts=facts, tree=tree, until=until, why=why)
 
 
-def _row(story: StoryRecord, row: BoardRow | None, due: str) -> Row:
+def _row(story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:
     if row is None:
         return Row.GONE
     if row.meaning == due or row.status.raw == due:
         return Row.RIGHT
+    if call is Call.ASKED and row.meaning == PARKED == story.claim:
+        return Row.RIGHT  # that is how it asked
     # Where an agent has moved it, that is what it said when we last looked; else what we found or were setting.
     known = (story.claim,) if story.claim else (story.expected, story.came_from)
     return Row.DUE if row.meaning in known else Row.EDITED

@@ -4,6 +4,7 @@ ends, waits for a person, or is left."""
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..agents.shim.redaction import Redactor, secrets_of
@@ -20,7 +21,7 @@ from ..core.errors import (
 )
 from ..core.records import RunRecord, fold
 from ..core.statuses import PARKED, UNKNOWN, Kind
-from ..github.git import Git
+from ..github.git import Git, GitError
 from ..github.ground import Ground, look_at_ground, refusal
 from ..github.history import base_branch
 from ..github.trees import read_file
@@ -170,7 +171,7 @@ def _stop(world: World, stops: int, told: Told) -> None:
 
 
 def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
-    """Runs to go on with: of the same story or epic; and before an epic's own, those of single stories of it: their
+    """Runs to go on with: of the same story or epic; and before an epic's own, those of its single stories, whose
     work lies in the tree."""
     ours = [run for run in unfinished(runs_folder(project.root.path)) if _is_ours(run)]
     heads = [(run, lane_from_json(entry.data)) for run in ours if (entry := first_entry(run.folder))]
@@ -257,11 +258,12 @@ def with_policy(project: Project, told: Told) -> Project:
 
     def read(name: str) -> bytes:
         path = os.path.normpath(f"{part}/{name}")
-        found = (read_file(git, f"{remote}{base}", path) for remote in ("", "origin/"))
-        raw = next((raw for raw in found if raw is not None), None)
-        if raw is None:
-            raise FileError("is not there", place=Place(f"{base}:{name}"))
-        return raw
+        for remote in ("", "origin/"):
+            with suppress(GitError):  # no such branch here: only the remote has it
+                raw = read_file(git, f"{remote}{base}", path)
+                if raw is not None:
+                    return raw
+        raise FileError("is not there", place=Place(f"{base}:{name}"))
 
     try:
         raw = read(CONFIG_NAME)

@@ -24,6 +24,7 @@ class WorkLook(NamedTuple):
     code_moved: bool  # the same, from before this attempt
     story: Document | None = None
     spec: Document | None = None  # a build's, where that is what the step owes
+    builds: bool = True  # the step is the build itself, which says in its spec how it ended
     # What the story asks for, as it stood before the first agent that is judged by it: the story file that
     # create-story left, the epic's section. An agent cannot excuse itself by writing into it.
     asked: str = ""

@@ -41,7 +41,7 @@ def what_is_owed(look: WorkLook) -> Iterator[Objection]:
     if document is None:
         yield owes("no-story-file", f"There is no story file for {look.key}. Write it, or put it back.")
     elif look.spec is not None:
-        yield from _spec_problems(look.spec, look.owes)
+        yield from _spec_problems(look.spec, must_end=look.owes is Owes.CODE and look.builds)
     else:
         yield from _story_problems(look, document)
     yield from _code_problems(look)
@@ -78,7 +78,7 @@ def _spec(document: Document) -> SpecFile:
     return read_spec(Text(document.path, document.raw))
 
 
-def _spec_problems(document: Document, step: Owes) -> Iterator[Objection]:
+def _spec_problems(document: Document, *, must_end: bool) -> Iterator[Objection]:
     text = _read(document)
     if isinstance(text, Objection):
         yield text
@@ -91,7 +91,7 @@ def _spec_problems(document: Document, step: Owes) -> Iterator[Objection]:
     elif spec.status.meaning == PARKED or (said or "").lower().startswith("block"):
         reason = f": {listed([spec.blocked_reason])}" if spec.blocked_reason else ""
         yield owes("story-file-incomplete", f"{name} says that the build is blocked{reason}.")
-    elif step is Owes.CODE and spec.status.meaning not in (DONE, REVIEW):
+    elif must_end and spec.status.meaning not in (DONE, REVIEW):
         found = listed([spec.status.raw])
         yield owes(
             "story-file-incomplete", f"{name} has the status {found}; a build ends in `in-review` or `done`."

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from ..core.statuses import Kind, read_status
 from .log import Actor, Effect
 from .played import Played
 
@@ -16,9 +17,12 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
     for effect in played.world.log.effects:
         key = str(effect.data.get("key") or effect.data.get("story") or "")
         if effect.kind == "edit-row":
-            first = origin.setdefault(key, effect.data["before"])
+            first = origin.setdefault(key, _meaning(effect.data["before"]))
             standing.pop(key, None)
-            if not effect.data["during_call"] and effect.data["after"] not in (first, unrecorded.get(key)):
+            if not effect.data["during_call"] and _meaning(effect.data["after"]) not in (
+                first,
+                unrecorded.get(key),
+            ):
                 standing[key] = effect
         elif effect.kind == "note" and effect.data["entry"] in ("edited", "story", "gone"):
             standing.pop(key, None)
@@ -37,6 +41,11 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
             edit = standing.pop(key)
             if edit.data["after"] == effect.data["before"]:
                 yield f"{key}: {edit.data['after']} at {edit.at:.0f}, {effect.data['after']} at {effect.at:.0f}"
+
+
+def _meaning(status: str) -> str:
+    """`blocked` and `deferred` say the same to us."""
+    return read_status(status, Kind.STORY).meaning if status else ""
 
 
 def no_file_of_a_person_is_committed(played: Played) -> Iterator[str]:

@@ -3,12 +3,16 @@ whoever looks in between, or after a machine went down, finds work half done."""
 
 from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
 from ..engine.doors import CallOrder
+from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, REVISION, STEPS
 from .desk import Ending, Job
 from .habits.habit import Habit
 from .memory_books import MemoryBooks
 from .memory_desk import Deed, MemoryDesk
 from .memory_git import MemoryGit, changed_paths
 
+# A project's own step is done as the one of ours that owes the same.
+_KNOWN = frozenset((*STEPS, FIX.name, RETROSPECTIVE.name))
+_LIKE = {step.owes: step.name for step in (CREATE, DEV, REVISION, CODE_REVIEW)}
 TIME_CAP = 7200.0  # an unattended call is ended then
 
 
@@ -53,7 +57,7 @@ class MemoryCall:
     def _job(self) -> Job:
         order = self.order
         return Job(
-            order.step.name,
+            order.step.name if order.step.name in _KNOWN else _LIKE.get(order.step.owes, order.step.name),
             order.story,
             self._books.board,
             self._books.folder,

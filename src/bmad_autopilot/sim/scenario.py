@@ -27,7 +27,7 @@ class Options(NamedTuple):
 
     epics: int = 3
     stories: int = 4
-    workflow: Workflow | None = None
+    workflow: Workflow = PIPELINES["lean"]
     habits: Mapping[str, str] | None = None  # story → habit; those not named are honest
     manner: Manner | None = None
     attended: bool | None = None
@@ -80,12 +80,11 @@ def make_scenario(seed: int, options: Options) -> Scenario:
     manner = options.manner or rng.choices(tuple(Manner), (6, 3, 1))[0]
     attended = rng.random() < 0.5 if options.attended is None else options.attended
     cast.humans = Humans(manner, chances(seed, "humans"), cast, attended=attended, branch=BRANCH)
-    workflow = options.workflow or PIPELINES[rng.choices(("lean", "full", "build"), (5, 2, 3))[0]]
     lane = Lane(
         "epic",
         "",
         None,
-        workflow,
+        options.workflow,
         branch=BRANCH,
         max_rounds=options.max_rounds,
         max_fixes=options.max_fixes,

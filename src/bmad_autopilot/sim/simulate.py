@@ -9,7 +9,7 @@ from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
 from .faults import Crash, CrashPlan
 from .invariants import broken_promises
-from .log import Actor, Effect
+from .log import LAST, Actor, Effect
 from .memory import World
 from .memory_board import rows_of
 from .memory_doors import MemoryDoors
@@ -39,16 +39,31 @@ class Report(NamedTuple):
     dollars: float
     broken: tuple[str, ...]  # promises that did not hold
     effects: list[Effect]
+    command: str  # that plays it again
 
     @property
     def message(self) -> str:
-        last = "\n".join(effect.line() for effect in self.effects[-40:])
-        told = "\n".join(f"  {one}" for one in self.broken)
-        return f"seed {self.seed} breaks:\n{told}\n{last}\nreproduce: bmad simulate --seed {self.seed}"
+        """Of a seed that broke a promise: which one, what happened last, and how to see it again."""
+        told = [f"  {one}" for one in self.broken]
+        last = [effect.line() for effect in self.effects[-LAST:]]
+        return "\n".join([f"seed {self.seed} breaks a promise", *told, *last, f"see it again: {self.command}"])
 
 
 def simulate(seed: int, options: Options = DEFAULTS) -> Report:
-    return report(play(seed, options))
+    return report(play(seed, options), command_for(seed, options))
+
+
+def command_for(seed: int, options: Options) -> str:
+    """As it is typed; what a project's own settings say is not part of it."""
+    words = ["bmad simulate --seed", str(seed)]
+    for name in ("epics", "stories"):
+        if getattr(options, name) != getattr(DEFAULTS, name):
+            words.append(f"--{name} {getattr(options, name)}")
+    if options.workflow != DEFAULTS.workflow:
+        words.append(f"--workflow {options.workflow.name}")
+    if not options.crash_rate:
+        words.append("--no-crashes")
+    return " ".join(words)
 
 
 def play(seed: int, options: Options = DEFAULTS) -> Played:
@@ -120,7 +135,7 @@ def _comes_back(world: World, scenario: Scenario, run: str, ending: str) -> bool
     return False
 
 
-def report(played: Played) -> Report:
+def report(played: Played, command: str = "") -> Report:
     world = played.world
     log = world.log
     rows = rows_of(world.readable())
@@ -139,4 +154,5 @@ def report(played: Played) -> Report:
         sum(call.ending.dollars for call in world.calls.values() if call.state == "finished"),
         tuple(broken_promises(played)),
         log.effects,
+        command,
     )

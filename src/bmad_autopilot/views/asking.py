@@ -10,7 +10,7 @@ from typing import Any
 
 from ..runs.answering import why_invalid
 from ..runs.question import Kind, Question
-from .log_lines import fit
+from .log_lines import fit, fit_below
 from .run_questions import question_lines
 from .run_view import LogView
 from .terminal import clean
@@ -43,7 +43,7 @@ class TerminalHuman:
         out = self._view.out
         out.remeasure()
         lines = question_lines(asked, ours=asked.kind is Kind.INTERVENTION)
-        shown = [text for line in lines for text in fit(f"  {clean(line)}", out, "    ")]
+        shown = [text for line in lines for text in fit_below(clean(line), out, 2)]
         self._view.say(["", *shown])
 
     def _read_line(self) -> str | None:

@@ -30,7 +30,7 @@ def render(line: LogLine, out: Terminal, key_width: int) -> list[str]:
     if out.color:
         shown[0] = _styled(shown[0], head, word, line.color, out)
     for more in line.block:
-        shown += fit(f"    {clean(more)}", out, " " * 6)
+        shown += fit_below(clean(more), out, 4)
     return shown
 
 
@@ -52,3 +52,9 @@ def _styled(first: str, head: str, word: str, color: str, out: Terminal) -> str:
 
 def fit(text: str, out: Terminal, indent: str) -> list[str]:
     return wrap(text, out.width, indent) if out.is_terminal else [text]
+
+
+def fit_below(line: str, out: Terminal, margin: int) -> list[str]:
+    """A line of a block: what is indented in it stays together when it is broken."""
+    lead = len(line) - len(line.lstrip(" "))
+    return fit(" " * margin + line, out, " " * (margin + lead + (2 if lead else 0)))

@@ -51,7 +51,8 @@ def render(view: Preface, out: Terminal) -> Iterator[str]:
 
 def _facts(view: Preface) -> Iterator[tuple[str, str]]:
     yield "workflow", view.workflow
-    yield "agents", " · ".join(f"{who} ({', '.join(roles)})" for who, roles in view.agents)
+    if view.agents:
+        yield "agents", " · ".join(f"{who} ({', '.join(roles)})" for who, roles in view.agents)
     yield "checks", ", ".join(view.checks) or "none configured: no command of the project's own is run"
     yield "branch", f"{view.branch}, in this work tree" if view.branch else "none is checked out"
     yield "cost", "; ".join(_cost(view))

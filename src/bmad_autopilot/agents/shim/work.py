@@ -97,6 +97,10 @@ def _copy(source: str, target: str) -> None:
         with open(source, "rb") as old, open(target, "wb") as new:
             while data := old.read(1 << 20):
                 new.write(data)
+            # git reads a file again that was written in the same tick as the index: by the index's own time.
+            new.flush()
+            info = os.fstat(old.fileno())
+            os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
     except OSError:  # no index yet: git makes one
         _remove(target)
 

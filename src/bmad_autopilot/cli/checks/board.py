@@ -16,7 +16,7 @@ from ...views.doctor import Check, State
 from ..facts import shown_path
 
 _STATES = {Severity.ERROR: State.FAIL, Severity.WARNING: State.WARN, Severity.NOTE: State.NOTE}
-_TEMPORARY = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.(?:bmad-)?tmp")
 MAX_ENTRIES = 20_000
 
 

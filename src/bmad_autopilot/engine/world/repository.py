@@ -51,7 +51,7 @@ class RepositoryDoors(Ground):
         return Tree(result.head, result.branch, result.tree, self._code(result.tree, story))
 
     def _code(self, tree: str, story: str) -> str:
-        return fingerprint(self.git, tree, [self._from_top(path) for path in self.books(story).kept_apart])
+        return fingerprint(self.git, tree, {*self.dirty, *map(self._from_top, self.books(story).kept_apart)})
 
     def _from_top(self, path: str) -> str:
         return os.path.relpath(os.path.realpath(path), self.git.top)

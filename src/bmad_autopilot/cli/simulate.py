@@ -1,0 +1,171 @@
+"""bmad simulate: rehearse a policy before it costs anything."""
+
+import gc
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ..core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from .facts import print_json, the_project
+
+if TYPE_CHECKING:
+    from ..project.config import Config
+    from ..sim.scenario import Options
+    from ..sim.simulate import Report
+    from ..workflows.pipelines import Workflow
+
+MAX_SEEDS = 1_000_000
+SHOWN = 5  # seeds that broke a promise, in full
+
+
+@click.command()
+@click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Which world; the first of several.")
+@click.option("--seeds", default=1, type=click.IntRange(1, MAX_SEEDS), metavar="COUNT", help="How many worlds.")
+@click.option("--epics", default=3, type=click.IntRange(1, 20), show_default=True)
+@click.option("--stories", default=4, type=click.IntRange(1, 20), show_default=True, help="Of each epic.")
+@click.option("--workflow", metavar="NAME", help="lean, full, build, or one of the project's own.")
+@click.option(
+    "--crashes/--no-crashes", default=True, help="Let the supervisor die now and then.", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every entry of the journal, too.")
+@click.pass_context
+def simulate(
+    ctx: click.Context,
+    seed: int,
+    seeds: int,
+    epics: int,
+    stories: int,
+    workflow: str | None,
+    crashes: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Rehearse before you spend tokens: made-up epics, run by the real loop in a world in memory.
+
+    Scripted agents do well, fail, ask, run into limits and lie; people answer late, oddly or never and edit the
+    board; the supervisor dies in between. Then it is checked that nothing was lost, done twice or paid for twice,
+    and that no lie was believed. Nothing outside is read or written but the settings: inside a project its own
+    workflow, rounds and caps are rehearsed, elsewhere the lean workflow. A seed always plays the same."""
+    from ..sim.simulate import simulate as play
+
+    gc.enable()
+    options = _options(ctx, epics, stories, workflow, crashes)
+    began = time.monotonic()
+    reports = []
+    for number in range(seed, seed + seeds):
+        report = play(number, options)
+        reports.append(report if seeds == 1 or report.broken else report._replace(effects=[]))
+    took = time.monotonic() - began
+    if as_json:
+        print_json(_document(reports, with_effects=seeds == 1))
+    else:
+        _show(reports, took, verbose=verbose)
+    ctx.exit(EXIT_FAILED if any(report.broken for report in reports) else EXIT_DONE)
+
+
+def _options(ctx: click.Context, epics: int, stories: int, name: str | None, crashes: bool) -> "Options":
+    from ..project.bmad import Era
+    from ..sim.scenario import Options
+    from .upcoming import workflow_of
+
+    options = Options(epics, stories) if crashes else Options(epics, stories, crash_rate=0.0)
+    project = the_project(ctx)
+    config = project.config
+    if name is not None:
+        options = options._replace(workflow=_named(config, name))
+    if config.path is None and project.bmad.era is Era.NONE:
+        return options
+    endless = float("inf")
+    return options._replace(
+        workflow=options.workflow if name else workflow_of(project),
+        max_rounds=config.max_review_rounds,
+        max_fixes=config.max_check_fixes,
+        max_cost=endless if config.max_cost is None else config.max_cost,
+        max_hours=endless if config.max_hours is None else config.max_hours,
+        retrospective=config.retrospective,
+    )
+
+
+def _named(config: "Config", name: str) -> "Workflow":
+    from ..workflows.own import workflow_named
+    from ..workflows.pipelines import PIPELINES
+
+    known = [*PIPELINES, *config.workflows]
+    if name not in known:
+        raise UsageError(f"there is no workflow {name}", expected=", ".join(known))
+    return workflow_named(config, name)
+
+
+def _show(reports: "Sequence[Report]", took: float, *, verbose: bool) -> None:
+    from ..sim.telling import tell
+
+    for effect in reports[0].effects if len(reports) == 1 else ():
+        line = tell(effect, verbose=verbose)
+        if line is not None:
+            click.echo(line)
+    if len(reports) == 1:
+        click.echo("")
+    broken = [report for report in reports if report.broken]
+    for report in broken[:SHOWN]:
+        click.echo(report.message)
+    if len(broken) > SHOWN:
+        click.echo(f"and {len(broken) - SHOWN} more: {', '.join(str(report.seed) for report in broken[SHOWN:30])}")
+    for line in _summary(reports, took):
+        click.echo(line)
+
+
+def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
+    total = _totals(reports)
+    worlds = "1 world" if len(reports) == 1 else f"{len(reports)} worlds"
+    hours = total["hours"] / len(reports)
+    held = "every promise held" if not total["broken"] else f"promises broken in {total['broken']} of {worlds}"
+    return [
+        f"{worlds}, {total['stories']} stories: {total['done']} done, {total['stories'] - total['done']} with a person",
+        f"{total['calls']} agent calls, {total['commits']} commits, {total['questions']} questions, "
+        f"{total['edits']} edits by people, {total['crashes']} crashes survived",
+        f"{hours:.1f} hours and ${total['dollars'] / len(reports):.2f} a world, had it been real; {took:.1f} s here",
+        held,
+    ]
+
+
+def _totals(reports: "Sequence[Report]") -> dict[str, float]:
+    names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars")
+    totals: dict[str, float] = {name: sum(getattr(report, name) for report in reports) for name in names}
+    totals["dollars"] = round(totals["dollars"], 2)
+    totals["hours"] = round(sum(report.seconds for report in reports) / 3600, 2)
+    totals["broken"] = sum(bool(report.broken) for report in reports)
+    return totals
+
+
+def _document(reports: "Sequence[Report]", *, with_effects: bool) -> dict[str, object]:
+    from ..sim.telling import tell
+
+    document: dict[str, object] = {
+        "version": 1,
+        "kind": "simulation",
+        "first_seed": reports[0].seed,
+        "seeds": len(reports),
+        "totals": _totals(reports),
+        "broken": [
+            {"seed": report.seed, "promises": list(report.broken), "command": report.command}
+            for report in reports
+            if report.broken
+        ],
+    }
+    if with_effects:
+        told = ((effect, tell(effect)) for effect in reports[0].effects)
+        document["effects"] = [
+            {
+                "at": round(effect.at, 2),
+                "by": str(effect.actor),
+                "kind": effect.kind,
+                "run": effect.run,
+                "told": line,
+            }
+            for effect, line in told
+            if line is not None
+        ]
+    return document
