@@ -19,6 +19,7 @@ class Say(NamedTuple):
     text: str
     headers: Mapping[str, str] = {}
     tokens: tuple[int, int] = (1000, 100)  # in, out
+    cached: tuple[int, int] = (0, 0)  # read, written
 
 
 class Use(NamedTuple):
@@ -29,6 +30,7 @@ class Use(NamedTuple):
     text: str = ""
     tokens: tuple[int, int] = (1000, 100)
     headers: Mapping[str, str] = {}
+    cached: tuple[int, int] = (0, 0)
 
 
 class Refuse(NamedTuple):
@@ -106,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _message(self, reply: Say | Use) -> None:
-        self._send("message_start", message=self._empty(reply.tokens))
+        self._send("message_start", message=self._empty(reply.tokens, reply.cached))
         blocks = [("text", reply.text)] if reply.text else []
         if isinstance(reply, Use):
             blocks.append(("tool_use", json.dumps(dict(reply.input))))
@@ -128,8 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send("content_block_delta", index=index, delta=delta)
         self._send("content_block_stop", index=index)
 
-    def _empty(self, tokens: tuple[int, int]) -> dict[str, Any]:
+    def _empty(self, tokens: tuple[int, int], cached: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         usage = {"input_tokens": tokens[0], "output_tokens": 1}
+        cache = {"cache_read_input_tokens": cached[0], "cache_creation_input_tokens": cached[1]}
         return {
             "id": f"msg_{next(_ids):04}",
             "type": "message",
@@ -138,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {**usage, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+            "usage": {**usage, **cache},
         }
 
     def _begin(self, headers: Mapping[str, str]) -> None:

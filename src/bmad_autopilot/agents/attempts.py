@@ -48,6 +48,7 @@ class Spec:
     variables: tuple[str, ...] = ()  # names of what the agent got in its environment
     before: Spend = field(default_factory=Spend)  # what the resumed conversation had spent
     tree: str | None = None  # the work tree's hash before the start
+    head: str | None = None  # HEAD then
     version: int = 1
 
     @property

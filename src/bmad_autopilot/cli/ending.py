@@ -118,15 +118,15 @@ def _is_at_work(end: RunEnd) -> bool:
 
 def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
     lane = end.lane
+    story = next(reversed(end.record.stories), lane.key)
     if end.status in ("waiting", "left") and waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
     if end.status in ("waiting", "handed-over"):
         return [("bmad resume", "once it can go on")]
     if end.status == "left":
-        stop = (command("agent", "cancel", end.run_id), "or stop its agent; what it did is kept")
+        stop = (command("agent", "cancel", story), "or stop its agent; what it did is kept")
         return [("bmad resume", "go on where it stood"), *([stop] if _is_at_work(end) else [])]
     if end.status == "failed":
-        story = next(reversed(end.record.stories), lane.key)
         return [("bmad resume", "go on after all"), (command("restart", story), "or begin the story anew")]
     return _after(lane, epics, retro)
 

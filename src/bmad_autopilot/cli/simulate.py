@@ -26,9 +26,7 @@ SHOWN = 5  # seeds that broke a promise, in full
 @click.option("--epics", default=3, type=click.IntRange(1, 20), show_default=True)
 @click.option("--stories", default=4, type=click.IntRange(1, 20), show_default=True, help="Of each epic.")
 @click.option("--workflow", metavar="NAME", help="lean, full, build, or one of the project's own.")
-@click.option(
-    "--crashes/--no-crashes", default=True, help="Let the supervisor die now and then.", show_default=True
-)
+@click.option("--crashes/--no-crashes", default=True, help="Let the supervisor die now and then (default).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every entry of the journal, too.")
 @click.pass_context
@@ -120,13 +118,13 @@ def _show(reports: "Sequence[Report]", took: float, *, verbose: bool) -> None:
 def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
     total = _totals(reports)
     worlds = "1 world" if len(reports) == 1 else f"{len(reports)} worlds"
-    hours = total["hours"] / len(reports)
+    hours, dollars = total["hours"] / len(reports), total["dollars"] / len(reports)
     held = "every promise held" if not total["broken"] else f"promises broken in {total['broken']} of {worlds}"
     return [
-        f"{worlds}, {total['stories']} stories: {total['done']} done, {total['stories'] - total['done']} with a person",
+        f"{worlds}, {total['stories']} stories: {total['done']} done, {total['left']} with a person",
         f"{total['calls']} agent calls, {total['commits']} commits, {total['questions']} questions, "
         f"{total['edits']} edits by people, {total['crashes']} crashes survived",
-        f"{hours:.1f} hours and ${total['dollars'] / len(reports):.2f} a world, had it been real; {took:.1f} s here",
+        f"{hours:.1f} hours and ${dollars:.2f} a world, had it been real; {took:.1f} s here",
         held,
     ]
 
@@ -135,6 +133,7 @@ def _totals(reports: "Sequence[Report]") -> dict[str, float]:
     names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars")
     totals: dict[str, float] = {name: sum(getattr(report, name) for report in reports) for name in names}
     totals["dollars"] = round(totals["dollars"], 2)
+    totals["left"] = totals["stories"] - totals["done"]
     totals["hours"] = round(sum(report.seconds for report in reports) / 3600, 2)
     totals["broken"] = sum(bool(report.broken) for report in reports)
     return totals
@@ -158,13 +157,7 @@ def _document(reports: "Sequence[Report]", *, with_effects: bool) -> dict[str, o
     if with_effects:
         told = ((effect, tell(effect)) for effect in reports[0].effects)
         document["effects"] = [
-            {
-                "at": round(effect.at, 2),
-                "by": str(effect.actor),
-                "kind": effect.kind,
-                "run": effect.run,
-                "told": line,
-            }
+            {"at": round(effect.at, 2), "by": str(effect.actor), "kind": effect.kind, "told": line[11:]}
             for effect, line in told
             if line is not None
         ]

@@ -93,6 +93,12 @@ TABLE: tuple[Rule, ...] = (
     # No story left.
     Rule("one-step-done", _when(one_step=True, commit=Commit.NONE), Action.FINISH),
     Rule(
+        "retrospective-limit",
+        _when(target=Target.OVER, retrospective=True, call=Call.NONE, rest=Rest.LIMIT),
+        Action.WAIT_FOR_LIMIT,
+        wait=_LIMIT,
+    ),
+    Rule(
         "retrospective-due",
         _when(target=Target.OVER, retrospective=True, call=Call.NONE, rest=Rest.NONE, budget=True, ground=True),
         Action.RETROSPECT,

@@ -95,7 +95,8 @@ def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spe
     def last(spec: Spec) -> Spec:
         if ready is not None:
             ready()
-        return replace(spec, tree=work.look(spec.worktree, environment, f"{folder}/index").tree)
+        found = work.look(spec.worktree, environment, f"{folder}/index")
+        return replace(spec, tree=found.tree, head=found.head)
 
     return start(
         folder,

@@ -121,14 +121,21 @@ def _work_look(
         story_before=_kept_story(place.first or place.folder, top, books),
         rows_before=_raw(before) or {},
         rows_after=_raw(now),
-        descends=order.head is None
-        or (result.head is not None and is_ancestor(place.git, order.head, result.head)),
+        descends=_descends(place, order, spec, result),
         same_branch=not place.lane.branch or result.branch == place.lane.branch,
         outside=result.outside,
         commands=place.lane.checks,
         bookkeeping=frozenset(),
         allowed=place.lane.unprotected,
         part=os.path.relpath(place.project.root.checkout, top),
+    )
+
+
+def _descends(place: Place, order: CallOrder, spec: Spec, result: Result) -> bool:
+    """From what was committed before this call, by whomever, and from what we committed before an earlier one."""
+    heads = [head for head in (order.head, spec.head) if head is not None]
+    return not heads or (
+        result.head is not None and all(is_ancestor(place.git, head, result.head) for head in heads)
     )
 
 

@@ -10,6 +10,7 @@ from ..core.facts import Board, Call, Commit, Epic, Facts, Gate, Question, Rest,
 from ..core.owes import Owes
 from ..core.records import CallRecord, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
+from ..workflows.pipelines import RETROSPECTIVE
 from .doors import CallId, Doors, Tree
 from .lane import Lane
 from .position import Position, active, epic_row, is_over, position, stories_of, tidy_label, wanted
@@ -211,16 +212,19 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
     retro = record.current if record else None
     stories = stories_of(lane, rows)
     odd = [row for row in stories if row.meaning != DONE]
+    looks_back = _retrospective_due(lane, run, rows)
+    until = doors.parked_until(RETROSPECTIVE.role) if looks_back else 0.0
     facts = facts._replace(
         target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
         epic=_epic_after(lane, run, rows, epic),
         call=_call(doors, retro) if retro else Call.NONE,
         commit=Commit.DUE if run.epic_closed and "epic" not in run.commits else Commit.NONE,
-        retrospective=_retrospective_due(lane, run, rows),
+        retrospective=looks_back,
+        rest=Rest.LIMIT if until > doors.now() else Rest.NONE,
         ground=True,
         budget=_has_budget(doors, lane, run),
     )
-    return Look(facts, rows, record, None, epic, Position(None, retro))
+    return Look(facts, rows, record, None, epic, Position(None, retro), until=until)
 
 
 def _epic_after(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], epic: BoardRow | None) -> Epic:

@@ -150,7 +150,9 @@ class Humans:
             self._moved(world, key, "", raw_statuses(world.board)[key])
 
     def _moved(self, world: "World", key: str, before: str, after: str) -> None:
-        working = any(call.order.story == key for call in world.running())
+        # Where a machine went down with its agent, nobody knows any more which of the two it was.
+        open_calls = (call for call in world.calls.values() if not call.taken_in and call.state != "finished")
+        working = any(call.order.story == key for call in open_calls)
         world.did(Actor.PERSON, "edit-row", key=key, before=before, after=after, during_call=working)
 
     def _remark(self, world: "World") -> None:

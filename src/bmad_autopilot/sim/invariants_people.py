@@ -19,7 +19,8 @@ def no_edit_is_overwritten(played: Played) -> Iterator[str]:
         if effect.kind == "edit-row":
             first = origin.setdefault(key, _meaning(effect.data["before"]))
             standing.pop(key, None)
-            if not effect.data["during_call"] and _meaning(effect.data["after"]) not in (
+            now = _meaning(effect.data["after"])
+            if not effect.data["during_call"] and now not in (
                 first,
                 unrecorded.get(key),
             ):

@@ -25,6 +25,8 @@ class MemoryCall:
         self.ending = Ending()
         self.closing = ""
         self.tree_before = self.code_before = ""
+        self.head_before: str | None = None
+        self.taken_in = False
         self.tree_after: str | None = None  # None: nobody could look
         self.board_before = b""
         self.board_after: bytes | None = None
@@ -38,6 +40,7 @@ class MemoryCall:
     def begin(self, git: MemoryGit, now: float) -> None:
         self.state = "running"
         self.tree_before = git.tree()
+        self.head_before = git.head
         self.code_before = git.code(self._books.apart(self.order.story))
         self.board_before = git.files.get(self._books.board, b"")
         self.story_before = git.files.get(self._books.story(self.order.story) or "")

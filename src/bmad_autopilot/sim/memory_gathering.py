@@ -74,7 +74,7 @@ def _look(
         story_before=Document(story.path if story else "story", asked) if asked is not None else None,
         rows_before=raw_statuses(call.board_before) if is_readable(call.board_before) else {},
         rows_after=raw_statuses(ended) if is_readable(ended) else None,
-        descends=git.descends_from(order.head),
+        descends=git.descends_from(order.head) and git.descends_from(call.head_before),
         same_branch=git.branch == lane.branch,
         outside=call.outside,
         commands=CHECKS,

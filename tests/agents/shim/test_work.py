@@ -1,0 +1,24 @@
+"""The work tree's hash, whatever the clock did."""
+
+import os
+from pathlib import Path
+
+from bmad_autopilot.agents.shim.work import look
+from tests.agents.stubs import repository
+from tests.support import git
+
+
+def test_an_edit_in_the_tick_of_the_indexs_own_writing_is_seen(tmp_path: Path) -> None:
+    """Same size, same time: git reads such a file again only because its index is no newer."""
+    tree = repository(tmp_path / "tree")
+    readme, index = tree / "readme.txt", tree / ".git" / "index"
+    git(tree, "config", "core.checkStat", "minimal")  # nobody can set a ctime back
+    git(tree, "config", "core.trustctime", "false")
+    moment = 1_700_000_000_000_000_000
+    os.utime(readme, ns=(moment, moment))
+    git(tree, "update-index", "--refresh")
+    readme.write_text("HELLO\n")
+    for path in (readme, index):
+        os.utime(path, ns=(moment, moment))
+    seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
+    assert seen.tree != git(tree, "rev-parse", "HEAD^{tree}")

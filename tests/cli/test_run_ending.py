@@ -1,0 +1,116 @@
+"""What is said at the end, from how a run ended."""
+
+from typing import Any
+
+import pytest
+
+from bmad_autopilot.cli.ending import summarise
+from bmad_autopilot.core.records import RunRecord, fold
+from bmad_autopilot.engine.lane import Lane
+from bmad_autopilot.engine.running import RunEnd
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.views.summary import Summary
+from bmad_autopilot.workflows.pipelines import PIPELINES
+from tests.support import ProjectMaker, SampleProject
+
+BOARD = """\
+development_status:
+  epic-1: done
+  1-1-sign-up: done
+  1-2-login: done
+  1-3-export: blocked
+  epic-1-retrospective: optional
+  epic-2: backlog
+  2-1-search: backlog
+
+action_items:
+  - epic: 1
+    action: Measure the start-up
+    status: open
+  - epic: 1
+    action: Done long ago
+    status: done
+"""
+LANE = Lane("epic", "epic-1", "1", PIPELINES["lean"], checks=("npm test",))
+LOGIN: dict[str, Any] = {"story": "1-2-login"}
+DEV: dict[str, Any] = {**LOGIN, "number": 1, "step": "dev", "attempt": 1}
+REVIEW: dict[str, Any] = {**LOGIN, "number": 2, "step": "code-review", "attempt": 1}
+ENTRIES: list[tuple[str, dict[str, Any], float]] = [
+    ("run", {"run_id": "r"}, 1.0),
+    ("story", {**LOGIN, "status": "ready-for-dev"}, 2.0),
+    ("step", DEV, 3.0),
+    ("call", DEV, 3.0),
+    ("ended", {**DEV, "finding": "good", "dollars": 1.5, "seconds": 9, "session": "a b"}, 4.0),
+    ("accepted", {**DEV, "row": "review"}, 4.0),
+    ("step", REVIEW, 5.0),
+    ("call", REVIEW, 5.0),
+    ("ended", {**REVIEW, "finding": "good", "dollars": None, "session": "a b"}, 6.0),
+    ("accepted", {**REVIEW, "row": "done", "finished": True}, 6.0),
+    ("commit", {**LOGIN, "label": "done", "sha": "abc"}, 7.0),
+]
+
+
+def told(sample: SampleProject, status: str, lane: Lane = LANE, run: RunRecord | None = None) -> Summary:
+    folder = sample.root / "run"
+    return summarise(open_project(str(sample.root)), RunEnd(status, run or fold(ENTRIES), str(folder), lane))
+
+
+@pytest.fixture
+def sample(project: ProjectMaker) -> SampleProject:
+    return project(board=BOARD, stories={})
+
+
+def test_figures_are_those_of_the_journal(sample: SampleProject) -> None:
+    found = told(sample, "completed")
+    assert (found.commits, found.rounds, found.calls, found.dollars) == (1, 1, 2, 1.5)
+    assert (found.priced, found.unpriced, found.checks) == (1, 1, True)
+    assert found.done == ("1-1-sign-up", "1-2-login")
+    assert found.left == (("1-3-export", "blocked"),)
+    assert found.action_items == ("Measure the start-up",)
+
+
+def test_after_an_epic_its_retrospective_and_the_next_epic(sample: SampleProject) -> None:
+    commands = [command for command, _ in told(sample, "completed").next]
+    assert commands == ["bmad run-epic 1 --retrospective", "bmad run-epic 2"]
+    never = told(sample, "completed", LANE._replace(retrospective="never"))
+    assert [command for command, _ in never.next] == ["bmad run-epic 2"]
+
+
+def test_after_a_story_the_next_step(sample: SampleProject) -> None:
+    lane = LANE._replace(scope="story", key="1-2-login")
+    assert [command for command, _ in told(sample, "completed", lane).next] == ["bmad next"]
+
+
+@pytest.mark.parametrize(
+    ("status", "commands"),
+    [
+        ("left", ["bmad resume"]),
+        ("handed-over", ["bmad resume"]),
+        ("failed", ["bmad resume", "bmad restart 1-2-login"]),
+    ],
+)
+def test_the_command_that_goes_on(sample: SampleProject, status: str, commands: list[str]) -> None:
+    assert [command for command, _ in told(sample, status).next] == commands
+
+
+def test_taking_over_in_the_agents_own_conversation(sample: SampleProject) -> None:
+    lines = told(sample, "handed-over").hand_over
+    assert lines == (f"cd {sample.root}", "claude --resume 'a b'")
+    assert told(sample, "completed").hand_over == ()
+
+
+def test_what_reviews_put_off(sample: SampleProject) -> None:
+    text = "# Deferred\n\n## Deferred from: code review\n\n- one\n  - a part of it\n* two\n- [x] done\n"
+    sample.write(f"{sample.era.implementation}/deferred-work.md", text)
+    assert told(sample, "completed").deferred == 2
+
+
+def test_a_board_that_cannot_be_read_costs_only_what_it_would_say(sample: SampleProject) -> None:
+    sample.board.write_text("development_status: [\n")
+    found = told(sample, "failed")
+    assert (found.done, found.left, found.commits) == ((), (), 1)
+
+
+def test_a_run_without_a_single_call(sample: SampleProject) -> None:
+    found = told(sample, "left", run=RunRecord())
+    assert (found.calls, found.rounds) == (0, 0)

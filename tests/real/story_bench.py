@@ -1,0 +1,279 @@
+"""A small project on a real BMAD install, and what a model does in it for each step of a story."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.engine.running import start_run
+from bmad_autopilot.project.open import open_project
+from tests.engine.laning import Person, Ran
+from tests.real.claude_server import Refuse, Say, Use
+from tests.real.playing import MODEL, Part, Request, Turn, last_result
+
+KEY = "1-1-greet-by-name"
+FOLDER = "_bmad-output/implementation-artifacts"
+CACHED = (20_000, 1_500)  # tokens: most of a long conversation comes from the cache
+
+BOARD = """\
+# STATUS DEFINITIONS: a story goes backlog, ready-for-dev, in-progress, review, done
+generated: 01-15-2026 09:00
+last_updated: 01-15-2026 09:00
+project: Greeter
+project_key: NOKEY
+tracking_system: file-system
+story_location: "{project-root}/_bmad-output/implementation-artifacts"
+
+development_status:
+  epic-1: backlog
+  1-1-greet-by-name: backlog  # the first
+  1-2-say-goodbye: backlog
+  epic-1-retrospective: optional
+"""
+
+EPICS = """\
+# Greeter - Epic Breakdown
+
+## Epic 1: Greetings
+
+### Story 1.1: Greet by name
+
+As a visitor, I want to be greeted by name, so that I feel welcome.
+
+**Acceptance Criteria:**
+
+**Given** a name
+**When** I am greeted
+**Then** the greeting holds it
+
+### Story 1.2: Say goodbye
+"""
+
+STORY = """\
+# Story 1.1: Greet by name
+
+Status: ready-for-dev
+
+## Story
+
+As a visitor,
+I want to be greeted by name,
+so that I feel welcome.
+
+## Acceptance Criteria
+
+1. Given a name, the greeting holds it.
+
+## Tasks / Subtasks
+
+- [ ] Write the greeting (AC: 1)
+  - [ ] Test it
+
+## Dev Agent Record
+
+### Agent Model Used
+
+### Completion Notes List
+
+### File List
+"""
+
+SPEC = """\
+---
+title: 'Greet by name'
+type: 'feature'
+created: '2026-01-15'
+status: 'in-progress'
+baseline_revision: '{baseline}'
+review_loop_iteration: 0
+followup_review_recommended: false
+context: []
+warnings: []
+deferred: []
+---
+
+<intent-contract>
+
+## Intent
+
+**Problem:** Nobody is greeted.
+
+**Approach:** A function that greets by name.
+
+</intent-contract>
+
+## Tasks & Acceptance
+
+**Execution:**
+- `src/greet.js` -- greet by name -- the story's wish
+
+**Acceptance Criteria:**
+- Given a name, when greeted, then the greeting holds it
+
+## Verification
+
+**Commands:**
+- `npm test` -- expected: all pass
+"""
+
+BLOCKED = """\
+---
+title: 'Greet by name'
+status: 'blocked'
+---
+
+## Auto Run Result
+
+Status: blocked
+Blocking condition: unclear intent
+"""
+
+CODE = "exports.greet = (name) => `Hello, ${name}!`\n"
+TEST = """\
+const test = require('node:test')
+const assert = require('node:assert')
+const { greet } = require('../src/greet.js')
+
+test('greets by name', () => assert.strictEqual(greet('Ada'), 'Hello, Ada!'))
+"""
+NOBODY = "\ntest('greets nobody', () => assert.strictEqual(greet(''), 'Hello!'))\n"
+FINDING = "An empty name gives an odd greeting [src/greet.js:1]"
+
+# BMAD's scripts need nothing but Python; its skills call them by `uv run`.
+UV = '#!/bin/sh\n[ "$1" = run ] && shift\n[ "$1" = --no-cache ] && shift\nexec python3 "$@"\n'
+
+
+class StoryBench:
+    def __init__(self, root: Path, install: Path) -> None:
+        self.root = root
+        shutil.copytree(install, root)
+        self.write(f"{FOLDER}/sprint-status.yaml", BOARD)
+        self.write("_bmad-output/planning-artifacts/epics.md", EPICS)
+        self.write("package.json", json.dumps({"name": "greeter", "scripts": {"test": "node --test"}}))
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "Plan it")
+
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-C", str(self.root), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def rows(self) -> dict[str, str]:
+        board = read_board(str(self.root / FOLDER / "sprint-status.yaml"))
+        return {key: row.status.raw for key, row in board.rows.items()}
+
+    def run(self, person: Person | None = None) -> Ran:
+        log: list[tuple[str, Mapping[str, Any]]] = []
+
+        def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+            log.append((kind, dict(data)))
+
+        end = start_run(open_project(str(self.root)), "story", KEY, told=told, human=person)
+        return Ran(end, log)
+
+    # -- what the model says
+
+    def path(self, name: str) -> str:
+        return str(self.root / name)
+
+    def skill_text(self, name: str) -> str:
+        return (self.root / f".claude/skills/bmad-{name}/SKILL.md").read_text().split("---\n", 2)[2].strip()
+
+    def part(self, skill: str, *turns: Turn, told: tuple[str, ...] = ()) -> Part:
+        return Part((self.skill_text(skill), "You work unattended", KEY, *told), turns)
+
+    def read(self, name: str) -> Use:
+        return Use("Read", {"file_path": self.path(name)}, cached=CACHED)
+
+    def put(self, name: str, text: str) -> Use:
+        return Use("Write", {"file_path": self.path(name), "content": text}, tokens=(300, 700), cached=CACHED)
+
+    def edit(self, name: str, old: str, new: str) -> Use:
+        return Use("Edit", {"file_path": self.path(name), "old_string": old, "new_string": new}, cached=CACHED)
+
+    def row(self, old: str, new: str) -> tuple[Use, Use]:
+        board = f"{FOLDER}/sprint-status.yaml"
+        return self.read(board), self.edit(board, f"{KEY}: {old}", f"{KEY}: {new}")
+
+    def resolve(self, skill: str) -> Use:
+        """How the skills of 6.12 begin."""
+        root = self.root
+        script, folder = root / "_bmad/scripts/resolve_customization.py", root / f".claude/skills/bmad-{skill}"
+        return bash(f"uv run {script} --skill {folder} --project-root {root} --key workflow")
+
+    def render(self) -> Use:
+        root = self.root
+        script, folder = root / "_bmad/scripts/render_skill.py", root / ".claude/skills/bmad-build-auto"
+        return bash(f'uv run --no-cache "{script}" --project-root "{root}" --skill "{folder}"')
+
+    def verdict(self, result: str, summary: str) -> Use:
+        return self.put(f"{FOLDER}/{KEY}.review.json", json.dumps({"reviewResult": result, "summary": summary}))
+
+    def question(self, text: str, options: list[str]) -> Use:
+        state = {
+            "storyKey": KEY,
+            "phase": "dev",
+            "lastCompletedStep": "the skill is rendered",
+            "blockedAt": "clarifying the intent",
+            "blockReason": "critical_decision",
+            "questions": [{"id": "q1", "question": text, "context": "", "options": options, "answer": None}],
+            "artifactsProduced": [],
+        }
+        return self.put(f"{FOLDER}/{KEY}.agent-state.json", json.dumps(state))
+
+
+def bash(command: str) -> Use:
+    return Use("Bash", {"command": command, "description": "scripted"}, cached=CACHED)
+
+
+def subagent(prompt: str, report: str) -> tuple[Use, Say]:
+    """A reviewer of the skill's own: it has a conversation, and a bill, within the call."""
+    asked = {"description": "a layer", "prompt": prompt, "subagent_type": "general-purpose"}
+    return Use("Agent", asked, cached=CACHED), Say(report, tokens=(4000, 250))
+
+
+def read_printed_path(body: Request) -> Use:
+    """The workflow that BMAD's renderer has named."""
+    return Use("Read", {"file_path": last_result(body).split()[-1]}, cached=CACHED)
+
+
+def limit(seconds: float, met: list[float]) -> Turn:
+    """A subscription's limit, refused from now on for that long; when it resets is put into `met`."""
+
+    def refuse(body: Request) -> Refuse:
+        met.append(float(int(time.time() + seconds)))
+        prefix = "anthropic-ratelimit-unified"
+        headers = {"status": "rejected", "reset": f"{met[-1]:.0f}", "representative-claim": "five_hour"}
+        return Refuse(429, "rate_limit_error", "limit", {f"{prefix}-{name}": value for name, value in headers.items()})
+
+    return refuse
+
+
+def use_client(program: Path, tools: Path, patch: pytest.MonkeyPatch) -> None:
+    """Claude Code as a user has it: on PATH, with a login; and `uv` beside it."""
+    tools.mkdir()
+    (tools / "uv").write_text(UV)
+    (tools / "uv").chmod(0o755)
+    patch.setenv("PATH", os.pathsep.join([str(program.parent), str(tools), os.environ["PATH"]]))
+    for name, value in {
+        "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-dummy",
+        "ANTHROPIC_MODEL": MODEL,
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1",
+    }.items():
+        patch.setenv(name, value)
