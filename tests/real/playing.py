@@ -64,7 +64,9 @@ class Model(Server):
         if any(message["role"] == "assistant" for message in body["messages"]):
             self.problems.append(f"part {number + 1} does not begin a conversation")
         said = texts(body)
-        self.problems += [f"part {number + 1} was not told: {text[:80]}" for text in self.parts[number].told if text not in said]
+        self.problems += [
+            f"part {number + 1} was not told: {text[:80]}" for text in self.parts[number].told if text not in said
+        ]
 
     @property
     def is_played_out(self) -> bool:

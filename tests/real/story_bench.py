@@ -191,8 +191,10 @@ class StoryBench:
     def skill_text(self, name: str) -> str:
         return (self.root / f".claude/skills/bmad-{name}/SKILL.md").read_text().split("---\n", 2)[2].strip()
 
-    def part(self, skill: str, *turns: Turn, told: tuple[str, ...] = ()) -> Part:
-        return Part((self.skill_text(skill), "You work unattended", KEY, *told), turns)
+    def part(self, skill: str | None, *turns: Turn, told: tuple[str, ...] = ()) -> Part:
+        """None: a step with a prompt of our own."""
+        expanded = (self.skill_text(skill),) if skill else ()
+        return Part((*expanded, "You work unattended", KEY, *told), turns)
 
     def read(self, name: str) -> Use:
         return Use("Read", {"file_path": self.path(name)}, cached=CACHED)
@@ -256,7 +258,9 @@ def limit(seconds: float, met: list[float]) -> Turn:
         met.append(float(int(time.time() + seconds)))
         prefix = "anthropic-ratelimit-unified"
         headers = {"status": "rejected", "reset": f"{met[-1]:.0f}", "representative-claim": "five_hour"}
-        return Refuse(429, "rate_limit_error", "limit", {f"{prefix}-{name}": value for name, value in headers.items()})
+        return Refuse(
+            429, "rate_limit_error", "limit", {f"{prefix}-{name}": value for name, value in headers.items()}
+        )
 
     return refuse
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.agents import limits
+from bmad_autopilot.agents.attempts import read_result, read_spec
 from bmad_autopilot.agents.verdicts import read_verdict
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
 from tests.engine.laning import Person, Ran
 from tests.real import clients
 from tests.real.claude_server import Say
 from tests.real.conftest import BmadMethod
-from tests.real.playing import Model, Part, playing
+from tests.real.playing import Model, Part, Turn, playing
 from tests.real.story_bench import (
     BLOCKED,
     CODE,
@@ -38,7 +39,9 @@ pytestmark = pytest.mark.real
 
 PAGE, SPEC_PAGE = f"{FOLDER}/{KEY}.md", f"{FOLDER}/spec-{KEY}.md"
 
-Play = Callable[..., Ran]
+QUESTION = "Which language are people greeted in?"
+
+Play = Callable[..., tuple[Ran, Model]]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,9 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     return partial(_play, monkeypatch)
 
 
-def _play(patch: pytest.MonkeyPatch, bench: StoryBench, *parts: Part, person: Person | None = None) -> Ran:
+def _play(
+    patch: pytest.MonkeyPatch, bench: StoryBench, *parts: Part, person: Person | None = None
+) -> tuple[Ran, Model]:
     with playing(*parts) as model:
         patch.setenv("ANTHROPIC_BASE_URL", model.url)
         ran = bench.run(person)
@@ -70,7 +75,7 @@ def _play(patch: pytest.MonkeyPatch, bench: StoryBench, *parts: Part, person: Pe
     check_bill(ran, model)
     check_end(ran, bench)
     assert model.is_played_out
-    return ran
+    return ran, model
 
 
 def check_bill(ran: Ran, model: Model) -> None:
@@ -99,8 +104,7 @@ def check_end(ran: Ran, bench: StoryBench) -> None:
         verdict = read_verdict(place.folder)
         assert verdict is not None
         assert verdict.denials == ()
-        prompt = Path(place.folder, "spec.json").read_text()
-        assert "bypassPermissions" not in prompt
+        assert "acceptEdits" in read_spec(place.folder).argv
     commits = bench.git("log", "--format=%H %(trailers:key=Autopilot-Run,valueonly,separator=%x2C)").splitlines()
     ours = [line.split()[0] for line in commits if ran.end.run_id in line]
     assert bench.git("rev-parse", "HEAD") == ours[0]
@@ -164,16 +168,22 @@ def refuse(bench: StoryBench) -> Part:
     )
 
 
-def mend(bench: StoryBench) -> Part:
-    return bench.part(
-        "dev-story",
-        bench.resolve("dev-story"),
-        bench.read(PAGE),
+def mending(bench: StoryBench) -> tuple[Turn, ...]:
+    return (
         bench.read("src/greet.js"),
         bench.edit("src/greet.js", "`Hello, ${name}!`", "(name ? `Hello, ${name}!` : 'Hello!')"),
         bench.read("test/greet.test.js"),
         bench.put("test/greet.test.js", TEST + NOBODY),
         bash("npm test"),
+    )
+
+
+def mend(bench: StoryBench) -> Part:
+    return bench.part(
+        "dev-story",
+        bench.resolve("dev-story"),
+        bench.read(PAGE),
+        *mending(bench),
         bench.edit(PAGE, f"- [ ] [Review][Patch] {FINDING}", f"- [x] [Review][Patch] {FINDING}"),
         bench.edit(PAGE, "Status: in-progress", "Status: review"),
         *bench.row("in-progress", "review"),
@@ -199,7 +209,7 @@ def approve(bench: StoryBench) -> Part:
 def test_a_classic_story_with_a_review_round(classic: Path, tmp_path: Path, play: Play) -> None:
     bench = StoryBench(tmp_path / "project", classic)
     parts = (create(bench), develop(bench), refuse(bench), mend(bench), approve(bench))
-    ran = play(bench, *parts)
+    ran, _ = play(bench, *parts)
     assert steps(ran) == ["create-story/1", "dev/1", "code-review/1", "dev/1", "code-review/1"]
     assert ran.questions == []
     subjects = bench.git("log", "--reverse", "--format=%s").splitlines()
@@ -215,28 +225,35 @@ def test_a_classic_story_with_a_review_round(classic: Path, tmp_path: Path, play
 def ask_first(bench: StoryBench) -> Part:
     return bench.part(
         "build-auto",
-        bench.render(),
-        read_printed_path,
+        *enter_build(bench),
         bench.put(SPEC_PAGE, BLOCKED),
-        bench.question("Which language are people greeted in?", ["English", "French"]),
+        bench.question(QUESTION, ["English", "French"]),
         Say("Blocked: unclear intent."),
+        told=(f"spec, for you to write: `{bench.path(SPEC_PAGE)}`",),
     )
 
 
-def begin_build(bench: StoryBench, *, spec: bool = True) -> tuple:
-    baseline = bench.git("rev-parse", "HEAD")
-    return (
-        bench.render(),
-        read_printed_path,
-        bash("git status --porcelain"),
-        *((bench.read(SPEC_PAGE),) if spec else ()),
+def enter_build(bench: StoryBench) -> tuple[Turn, ...]:
+    return bench.render(), read_printed_path, bash("git status --porcelain")
+
+
+def begin_build(bench: StoryBench, cut: Turn, told: tuple[str, ...]) -> Part:
+    return bench.part(
+        "build-auto",
+        *enter_build(bench),
+        bench.read(SPEC_PAGE),
         lambda body: bench.put(SPEC_PAGE, SPEC.format(baseline=bench.git("rev-parse", "HEAD"))),
         bench.put("test/greet.test.js", TEST),
+        cut,
+        told=told,
     )
 
 
-def end_build(bench: StoryBench) -> tuple:
-    return (
+def end_build(bench: StoryBench, told: tuple[str, ...]) -> Part:
+    return bench.part(
+        "build-auto",
+        *enter_build(bench),
+        bench.read(SPEC_PAGE),
         bench.put("src/greet.js", CODE),
         bash("npm test"),
         *subagent("Review the diff.", "No findings."),
@@ -245,6 +262,32 @@ def end_build(bench: StoryBench) -> tuple:
         bash("git commit -m 'Greet by name'"),
         bash("git status --porcelain"),
         Say("Done."),
+        told=told,
+    )
+
+
+def refuse_build(bench: StoryBench) -> Part:
+    findings = f"## Review Findings\n\n- [ ] [Review][Patch] {FINDING}\n\n## Verification"
+    return bench.part(
+        "code-review",
+        bench.resolve("code-review"),
+        bench.read(SPEC_PAGE),
+        bench.edit(SPEC_PAGE, "## Verification", findings),
+        bench.edit(SPEC_PAGE, "status: 'done'", "status: 'in-progress'"),
+        bench.verdict("changes-requested", FINDING),
+        Say("One patch is left to make."),
+        told=(f"story file: `{bench.path(SPEC_PAGE)}`",),
+    )
+
+
+def mend_build(bench: StoryBench) -> Part:
+    return bench.part(
+        None,
+        bench.read(SPEC_PAGE),
+        *mending(bench),
+        bench.edit(SPEC_PAGE, f"- [ ] [Review][Patch] {FINDING}", f"- [x] [Review][Patch] {FINDING}"),
+        Say("The review's point is dealt with."),
+        told=(f"Fix story {KEY}", FINDING, f"story file: `{bench.path(SPEC_PAGE)}`"),
     )
 
 
@@ -256,39 +299,40 @@ def approve_build(bench: StoryBench) -> Part:
         *subagent("Hunt for edge cases.", "Nothing."),
         bench.verdict("approved", "As the spec says."),
         Say("A clean review."),
+        told=(f"story file: `{bench.path(SPEC_PAGE)}`",),
     )
 
 
-def test_a_build_that_asks_first(build: Path, tmp_path: Path, play: Play) -> None:
-    bench = StoryBench(tmp_path / "project", build)
-    person = Person("English")
-    told = ("answered: English", SPEC_PAGE, "clarifying the intent")
-    go_on = bench.part("build-auto", *begin_build(bench), *end_build(bench), told=told)
-    ran = play(bench, ask_first(bench), go_on, approve_build(bench), person=person)
-    assert steps(ran) == ["build-auto/1", "build-auto/2", "code-review/1"]
-    assert [one["question"] for one in person.asked] == ["Which language are people greeted in?"]
-    assert not list(bench.root.rglob("*.agent-state.json"))
-
-
-def test_a_usage_limit_in_the_middle_of_a_build(
+def test_a_build_that_asks_is_cut_short_by_a_limit_and_sent_back(
     build: Path, tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "JITTER", (0.5, 1.0))
     bench = StoryBench(tmp_path / "project", build)
+    person = Person("English")
     resets: list[float] = []
-    cut = bench.part("build-auto", *begin_build(bench, spec=False), limit(6, resets))
-    again = bench.part(
-        "build-auto",
-        bench.render(),
-        read_printed_path,
-        bash("git status --porcelain"),
-        bench.read(SPEC_PAGE),
-        *end_build(bench),
-        told=(SPEC_PAGE,),
+    spec = (f"<command-args>{bench.path(SPEC_PAGE)}", f"spec: `{bench.path(SPEC_PAGE)}`", "answered: English")
+    ran, model = play(
+        bench,
+        ask_first(bench),
+        begin_build(bench, limit(6, resets), told=(*spec, "It stopped at: `clarifying the intent`")),
+        end_build(bench, told=(*spec, "was cut short")),
+        refuse_build(bench),
+        mend_build(bench),
+        approve_build(bench),
+        person=person,
     )
-    ran = play(bench, cut, again, approve_build(bench))
-    assert steps(ran) == ["build-auto/1", "build-auto/2", "code-review/1"]
-    assert ran.questions == []
+    assert steps(ran) == [
+        *("build-auto/1", "build-auto/2", "build-auto/3"),
+        *("code-review/1", "fix/1", "code-review/1"),
+    ]
+    assert [one["question"] for one in person.asked] == [QUESTION]
+    assert not list(bench.root.rglob(f"{FOLDER}/*.agent-state.json"))
+    assert model.saw("# Build Auto Workflow"), "what BMAD's own renderer made of the skill"
     (rest,) = ran.entries("resting")
     assert rest["why"] == "limit"
     assert resets[0] < rest["until"] < resets[0] + 1.5
+    went_on = read_result(f"{ran.end.folder}/steps/01-build-auto/attempt-3")
+    assert went_on is not None
+    assert went_on.started_at >= resets[0]
+    assert [entry["outcome"] for entry in ran.entries("ended")].count("limit") == 1
+    assert bench.git("log", "--format=%s", "--committer=claude") == "Greet by name"

@@ -11,7 +11,7 @@ from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.project.custom import MAX_ANSWERS
 from bmad_autopilot.workflows.contract import MAX_LINES, agent_state, contract, review_file
-from bmad_autopilot.workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, STEPS, Step
+from bmad_autopilot.workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, STEPS, Step
 from bmad_autopilot.workflows.standing_answers import SKILLS
 from bmad_autopilot.workflows.step_context import Files, StepContext
 
@@ -92,6 +92,16 @@ def test_files_are_named() -> None:
     unwritten = told(CREATE, files=FILES._replace(story=None, baseline=None))
     assert f"for you to write: `{FOLDER}/1-2-sign-in.md`" in unwritten
     assert "baseline commit;" not in unwritten
+
+
+def test_a_build_writes_a_spec_and_no_story_file() -> None:
+    text = told(BUILD, files=FILES._replace(story=None))
+    assert f"- spec, for you to write: `{FOLDER}/spec-1-2-sign-in.md`" in text
+    assert "- story file" not in text
+    begun = told(BUILD, spec="out/spec-1-2-other.md")
+    assert "- spec: `out/spec-1-2-other.md`" in begun
+    assert f"- story file: `{FILES.story}`" in begun
+    assert "- spec" not in told(BUILD, spec_folder="specs/spec-login")
 
 
 def test_a_retrospective_is_about_an_epic() -> None:

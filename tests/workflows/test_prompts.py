@@ -106,6 +106,11 @@ def test_a_review_checks_and_a_failure_are_quoted() -> None:
     assert "earlier attempt" not in plain
 
 
+def test_what_an_attempt_left_that_was_cut_short_is_the_storys() -> None:
+    assert "was cut short" in prompt_for(DEV._replace(cut_short=True))
+    assert "cut short" not in prompt_for(DEV)
+
+
 def test_it_goes_on_where_a_question_was_asked() -> None:
     halfway = Halfway(
         "step-4", "step-3", ("src/a.ts", "src/b.ts"), (Answered("Which?", "The second.", "Two are there."),)

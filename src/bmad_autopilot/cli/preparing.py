@@ -2,7 +2,7 @@
 
 from ..board.sprint import Row
 from ..core.errors import AutopilotError
-from ..engine.running import checks_of
+from ..engine.policy import checks_of
 from ..github.git import Git
 from ..github.ground import look_at_ground
 from ..project.open import Project

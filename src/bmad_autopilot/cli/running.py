@@ -12,7 +12,9 @@ import click
 
 from ..board.sprint import Row
 from ..core.errors import EXIT_FAILED, FileError
-from ..engine.running import Caps, DirtyTree, RunEnd, start_run, with_policy
+from ..engine.policy import with_policy
+from ..engine.running import RunEnd, start_run
+from ..engine.setting_out import Caps, DirtyTree
 from ..project.config import ROLES
 from ..project.open import Project
 from ..runs.finding import Run, unfinished

@@ -75,6 +75,12 @@ class StoryRecord:
         return self.steps[-1] if self.steps and self.steps[-1].open else None
 
     @property
+    def is_called(self) -> bool:
+        """There is a call that nobody has taken in."""
+        last = self.current.last if self.current else None
+        return last is not None and last.ended is None
+
+    @property
     def last_ended(self) -> Data | None:
         calls = (call.ended for step in reversed(self.steps) for call in reversed(step.calls))
         return next((ended for ended in calls if ended is not None), None)

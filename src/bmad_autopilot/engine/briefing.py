@@ -1,5 +1,6 @@
 """What an agent is told for a call, with everything that is known of its story."""
 
+from ..workflows.pipelines import BUILD
 from ..workflows.prompts import prompt_for
 from ..workflows.step_context import Files, Halfway, StepContext
 from .books import Books
@@ -15,12 +16,14 @@ def brief(
     review: str = "",
     checks: str = "",
     failure: str = "",
+    cut_short: bool = False,
     halfway: Halfway | None = None,
 ) -> str:
     project = job.project
-    files = Files(
-        project.folders.implementation, books.board, story=books.story, baseline=baseline, scratch=job.scratch
-    )
+    is_build = job.step.skill == BUILD.skill
+    # Whoever reviews or mends a build has its spec for a story file.
+    story = books.story if is_build else books.story or books.spec
+    files = Files(project.folders.implementation, books.board, story, baseline, job.scratch)
     return prompt_for(
         StepContext(
             job.step,
@@ -30,10 +33,11 @@ def brief(
             version=project.bmad.version or "",
             language=project.language,
             epic=epic,
-            spec=books.spec if job.step.skill == "build-auto" else None,
+            spec=books.spec if is_build else None,
             review=review,
             checks=checks,
             failure=failure,
+            cut_short=cut_short,
             halfway=halfway,
             extra=project.config.answers_of(job.step.skill),
         )

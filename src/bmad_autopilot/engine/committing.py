@@ -2,7 +2,7 @@
 
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from .doors import CallId, CommitOrder
-from .observing import Look, call_id
+from .observing import RETRO, Look, call_id
 from .position import tidy_label
 
 
@@ -29,7 +29,10 @@ def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
 def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
     key = look.epic.key if look.epic else "epic"
     since = next((story.baseline for story in run.stories.values() if story.baseline), None)
-    return CommitOrder(f"{_run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
+    if run.epic_closed and "epic" not in run.commits:
+        return CommitOrder(f"{_run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
+    story = run.stories[key]
+    return _of_story(run, story, RETRO, f"Retrospective of {key}", "")._replace(since=since)
 
 
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:

@@ -44,6 +44,7 @@ class CallOrder(NamedTuple):
     review: str = ""  # what the last review asked for
     checks: str = ""  # what the project's checks printed
     failure: str = ""  # what went wrong in the last call of this very step
+    cut_short: bool = False  # the call before was ended by a limit or a fault that passes
     halfway: Halfway | None = None
 
 
@@ -145,5 +146,8 @@ class Doors(Protocol):
     def stopping(self) -> bool: ...
     def random(self) -> float: ...
     def wait(self, until: float | None, call: CallId | None) -> None: ...
+    def linger(self, call: CallId) -> bool:
+        """Told to leave while an agent is at work: True if we are told again within moments, and it was ended."""
+
     def wait_for_answer(self, question: str) -> bool:
         """False: nobody is there to answer."""

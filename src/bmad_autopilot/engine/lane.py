@@ -20,6 +20,7 @@ class Lane(NamedTuple):
     retrospective: str = "offer"
     checks: tuple[str, ...] = ()  # the project's own commands, as they stood when the run began
     unprotected: tuple[str, ...] = ()  # globs of protected paths that agents may change after all
+    stories: int = 1  # that were to do when it began
     dirty: tuple[str, ...] = ()  # what was changed or untracked before: never committed by us
 
     def to_json(self) -> dict[str, Any]:

@@ -218,13 +218,21 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
         target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
         epic=_epic_after(lane, run, rows, epic),
         call=_call(doors, retro) if retro else Call.NONE,
-        commit=Commit.DUE if run.epic_closed and "epic" not in run.commits else Commit.NONE,
+        commit=_epic_commit(run, record),
         retrospective=looks_back,
         rest=Rest.LIMIT if until > doors.now() else Rest.NONE,
         ground=True,
         budget=_has_budget(doors, lane, run),
     )
     return Look(facts, rows, record, None, epic, Position(None, retro), until=until)
+
+
+def _epic_commit(run: RunRecord, record: StoryRecord | None) -> Commit:
+    """Its row, and what an accepted retrospective wrote."""
+    if run.epic_closed and "epic" not in run.commits:
+        return Commit.DUE
+    held = run.retrospective is not None and run.retrospective.get("finding") == Call.GOOD
+    return Commit.DUE if held and record is not None and RETRO not in record.commits else Commit.NONE
 
 
 def _epic_after(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], epic: BoardRow | None) -> Epic:

@@ -4,6 +4,7 @@ is done already, so that a crash at any point loses nothing and repeats nothing.
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from ..core.facts import Call
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, IN_PROGRESS
 from ..core.table import Action, Rule
@@ -39,7 +40,9 @@ def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
 
 
 def _leave(loop: Loop, look: Look, rule: Rule) -> str:
-    loop.note("left")
+    at_work = look.facts.call is Call.RUNNING and look.call is not None
+    ended = look.call is not None and at_work and loop.doors.linger(look.call)
+    loop.note("left", agents="ended" if ended else "at-work" if at_work else "none")
     return "left"
 
 
@@ -235,8 +238,11 @@ def _fix(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _retrospect(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.epic is not None
-    story = StoryRecord(look.epic.key)
-    _start(loop, story, RETROSPECTIVE, look.at.record, "")
+    key = look.epic.key
+    if key not in loop.run.stories:
+        tree = loop.doors.tree(key)
+        loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=look.epic.meaning)
+    _start(loop, loop.run.stories[key], RETROSPECTIVE, look.at.record, "")
 
 
 def _start(loop: Loop, story: StoryRecord, step: Step, record: StepRecord | None, cause: str) -> None:
@@ -253,7 +259,8 @@ def _start(loop: Loop, story: StoryRecord, step: Step, record: StepRecord | None
 
 def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
     earlier = [one for one in record.calls if one.attempt < call.attempt and one.ended]
-    ended = earlier[-1].ended or {} if earlier else {}
+    # What was found wrong before a limit is still to be told after it.
+    ended = next((one.ended for one in reversed(earlier) if one.finding != "refused"), None) or {}
     failure = str(ended.get("message", "")) if ended.get("finding") in ("failed", "lacking") else ""
     mends = record.cause == CHECKS
     is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
@@ -268,6 +275,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         review=story.summary if is_fix and story.sent_back_by == "review" else "",
         checks=_broken(loop.run) if mends else story.summary if is_fix and story.sent_back_by == "checks" else "",
         failure=failure,
+        cut_short=bool(earlier) and earlier[-1].finding == "refused",
         halfway=_halfway(loop.run, story, record),
     )
 

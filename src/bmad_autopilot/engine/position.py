@@ -89,14 +89,18 @@ def stories_of(lane: Lane, rows: Mapping[str, Row]) -> list[Row]:
 
 def active(lane: Lane, run: RunRecord, rows: Mapping[str, Row]) -> str | None:
     """The story in hand, also where it has left the board; else the next one in BMAD's priority."""
-    for key in reversed(run.stories):
-        story = run.stories[key]
-        meaning = rows[key].meaning if key in rows else ""
-        if not is_over(story, meaning) and key != _epic_key(lane, rows):
-            return key
+    begun = [key for key in reversed(run.stories) if _is_begun(lane, run.stories[key], rows)]
+    if begun:
+        # Another that comes back to the board meanwhile waits: one agent at a time.
+        return next((key for key in begun if run.stories[key].is_called), begun[0])
     fresh = [(row.key, row.meaning) for row in stories_of(lane, rows) if not _was_over(run, row)]
     action = choose(fresh)
     return action.story_id if action else None
+
+
+def _is_begun(lane: Lane, story: StoryRecord, rows: Mapping[str, Row]) -> bool:
+    meaning = rows[story.key].meaning if story.key in rows else ""
+    return not is_over(story, meaning) and story.key != _epic_key(lane, rows)
 
 
 def _was_over(run: RunRecord, row: Row) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..agents.attempts import Spec, read_spec
-from ..agents.events import read_events
+from ..agents.events import Event, read_events
 from ..agents.protocol import Agent
 from ..agents.registry import recorded_agent
 from ..agents.shim import records
@@ -27,6 +27,7 @@ class Progress:
         self._told = told
         self._offset = 0
         self._last = ""
+        self._tokens: dict[str, int] = {}
         self._agent: Agent | None = None
         self._spec: Spec | None = None
         self._began = time.time()
@@ -42,7 +43,9 @@ class Progress:
             "number": call.number,
             "step": call.step,
             "attempt": call.attempt,
+            "story": self._spec.story if self._spec else "",
             "seconds": time.time() - self._began,
+            "tokens": sum(self._tokens.values()),
             "last": self._last,
         }
         self._told("progress", data, time.time())
@@ -55,8 +58,19 @@ class Progress:
             lines = [line for line in agent.lines(event) if line.strip()]
             self._last = lines[-1].strip()[:MAX_LAST] if lines else self._last
             self._offset = offset
+            self._count(event)
             if count >= AT_ONCE:
                 break
+
+    def _count(self, event: Event) -> None:
+        """Clients tell what a message has used, some of them several times for one message."""
+        data = event.data if isinstance(event.data, dict) else {}
+        message = data.get("message")
+        said = message if isinstance(message, dict) else data
+        used = said.get("usage")
+        if isinstance(used, dict) and data.get("type") != "result":
+            numbers = (value for key, value in used.items() if key.endswith("tokens") and isinstance(value, int))
+            self._tokens[str(said.get("id") or self._offset)] = sum(numbers)
 
     def _known_agent(self) -> Agent | None:
         if self._agent is None:

@@ -11,7 +11,9 @@ from ..core.commands import command
 from ..core.errors import ConflictError
 from ..core.records import RunRecord, StoryRecord, fold
 from ..core.statuses import BACKLOG, READY
+from ..github.commits import commit
 from ..github.git import Git
+from ..github.ground import look_at_ground
 from ..github.putting_back import put_back
 from ..github.saving import save_all
 from ..github.trees import changes
@@ -22,6 +24,7 @@ from ..runs.supervisor import hold
 from .books import books_of
 from .lane import Lane, lane_from_json
 from .touching import touched_paths
+from .world.repository import RUN_TRAILER
 
 SAVED = "refs/autopilot/saved/"
 
@@ -54,6 +57,7 @@ def restart_story(project: Project, key: str) -> RestartReport:
             path, state = project.require_board(), project.state_folder
             set_status(path, row.key, after, state=state, expect=row.status.raw, regress=True)
         if known:
+            _commit(project, known, files)
             _record(known)
         return RestartReport(saved, files, row.status.raw, after)
 
@@ -89,6 +93,18 @@ def _put_back(project: Project, known: _Known) -> tuple[str, tuple[str, ...]]:
     own = os.path.relpath(os.path.realpath(project.require_board()), git.top)
     paths = sorted((touched & differing) - {own} - set(known.lane.dirty))
     return ref, tuple(put_back(git, story.tree, paths, saved=ref))
+
+
+def _commit(project: Project, known: _Known, files: tuple[str, ...]) -> None:
+    """What was committed of it before is taken back by a commit, and the row with it: the tree stays clean."""
+    git = Git(project.root.checkout)
+    ground = look_at_ground(git)
+    board = os.path.relpath(os.path.realpath(project.require_board()), git.top)
+    paths = [path for path in (*files, board) if path in {*ground.dirty, *ground.untracked}]
+    if paths and ground.identity is not None:
+        message = f"Begin story {known.story.key} anew"
+        trailers = {RUN_TRAILER: os.path.basename(known.folder)}
+        commit(git, paths, message, trailers, identity=ground.identity)
 
 
 def _record(known: _Known) -> None:

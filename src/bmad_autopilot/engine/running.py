@@ -4,42 +4,22 @@ ends, waits for a person, or is left."""
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..agents.shim.redaction import Redactor, secrets_of
-from ..board.sprint import Row, find_row, read_board
-from ..core.errors import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_HUMAN,
-    EXIT_INTERRUPTED,
-    AutopilotError,
-    FileError,
-    Place,
-    UsageError,
-)
+from ..board.sprint import Row
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, UsageError
 from ..core.records import RunRecord, fold
-from ..core.statuses import PARKED, UNKNOWN, Kind
-from ..github.git import Git, GitError
-from ..github.ground import Ground, look_at_ground, refusal
-from ..github.history import base_branch
-from ..github.trees import read_file
-from ..project.bmad import Era
-from ..project.commands import detect_commands
-from ..project.config import Commands
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
-from ..project.settings_file import config_from_bytes
-from ..project.traces import CONFIG_NAME
 from ..runs.finding import Run, unfinished
 from ..runs.journal import Journal, first_entry
 from ..runs.layout import make_run, runs_folder
 from ..runs.supervisor import hold
-from ..workflows.own import workflow_for
 from .lane import Lane, lane_from_json
 from .loop import LaneLoop
-from .snapshots import read_kept
+from .policy import with_policy
+from .setting_out import NO_CAPS, Caps, new_lane, target_row
 from .state_keeping import StateKeeper
 from .waiting import Waiting
 from .world import World
@@ -71,16 +51,6 @@ class RunEnd(NamedTuple):
         return EXIT_CODES[self.status]
 
 
-class Caps(NamedTuple):
-    """What the command line says about money and time; None: as in the settings."""
-
-    cost: float | None = None
-    hours: float | None = None
-
-
-NO_CAPS = Caps()
-
-
 def start_run(
     project: Project,
     scope: str,
@@ -95,14 +65,14 @@ def start_run(
     """Run `key` (scope epic, story, or step: only its next step) to its end. A run of the same that was cut short
     or paused is gone on with."""
     project = with_policy(project, told)
-    row = _target(project, scope, key)
+    row = target_row(project, scope, key)
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
         for before in _under_way(project, scope, row):
             supervision.takes_up(before.id)
             end = _go_on(project, before.folder, told, human, caps, scope="story" if scope == "epic" else scope)
             if end.lane.key == row.key or end.status != "completed":
                 return end
-        lane = _lane(project, scope, row, caps, retrospective, allow_dirty)
+        lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         ensure_excludes(project.root)
         folder = make_run(runs_folder(project.root.path), SESSION, row.key, time.time())
         supervision.takes_up(os.path.basename(folder))
@@ -148,7 +118,7 @@ def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human |
 
     world = World(project, lane, folder, journal, waiting, tell, human)
     try:
-        with waiting.signals(lambda stops: _stop(world, stops, told)):
+        with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:
                 world.note("run", {"run_id": os.path.basename(folder), "target": lane.key, **lane.to_json()})
             keeper.begin(fold(world.entries()))
@@ -162,14 +132,6 @@ def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human |
         journal.close()
 
 
-def _stop(world: World, stops: int, told: Told) -> None:
-    """The first time agents go on; the second time they are ended too."""
-    told("stopping", {"times": stops}, time.time())
-    call = world.progress.call if world.progress else None
-    if stops > 1 and call is not None:
-        world.cancel(call)
-
-
 def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
     """Runs to go on with: of the same story or epic; and before an epic's own, those of its single stories, whose
     work lies in the tree."""
@@ -179,98 +141,3 @@ def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
     if scope != "epic":
         return same[:1]
     return [run for run, lane in heads if lane.scope != "epic" and lane.epic == row.number] + same[:1]
-
-
-def _target(project: Project, scope: str, key: str) -> Row:
-    """The row that was meant; an error that helps where it cannot be worked on."""
-    kind = Kind.EPIC if scope == "epic" else Kind.STORY
-    row = find_row(read_board(project.require_board()), key, kind)
-    if row.meaning in (PARKED, UNKNOWN):
-        why = f": {row.reason}" if row.reason else ""
-        raise AutopilotError(
-            f"{row.key} is {row.status.raw}{why}",
-            expected="a status that can be worked on",
-            hint=f"bmad board set {row.key} ready-for-dev" if kind is Kind.STORY else "bmad status",
-        )
-    return row
-
-
-def _lane(
-    project: Project, scope: str, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
-) -> Lane:
-    config = project.config
-    ground = _checked_ground(project, allow_dirty)
-    return Lane(
-        scope,
-        row.key,
-        row.number if row.kind is Kind.EPIC else row.epic,
-        workflow_for(config, only_build=project.bmad.era is Era.BUILD),
-        branch=ground.branch or "",
-        max_rounds=config.max_review_rounds,
-        max_fixes=config.max_check_fixes,
-        max_cost=config.max_cost if caps.cost is None else caps.cost,
-        max_hours=config.max_hours if caps.hours is None else caps.hours,
-        retrospective=retrospective or config.retrospective,
-        checks=checks_of(project),
-        unprotected=config.unprotected,
-        dirty=(*ground.dirty, *ground.untracked),
-    )
-
-
-def _checked_ground(project: Project, allow_dirty: bool) -> Ground:
-    ground = look_at_ground(Git(project.root.checkout))
-    problem = refusal(ground)
-    if problem is not None:
-        raise problem
-    if ground.dirty and not allow_dirty:
-        found = unfinished(runs_folder(project.root.path))
-        raise DirtyTree(ground.dirty, found[0].id if found else "")
-    return ground
-
-
-class DirtyTree(AutopilotError):
-    """Tracked files are changed. What is in them is never committed by us, and an agent may write over it."""
-
-    def __init__(self, paths: tuple[str, ...], run: str = "") -> None:
-        shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
-        resume = f"go on with the run they may belong to: bmad resume {run}; or " if run else ""
-        super().__init__(
-            "tracked files have changes that are not committed",
-            found=shown,
-            hint=f"{resume}commit or stash them, or leave them out of everything with --allow-dirty",
-        )
-        self.paths = paths
-
-
-def checks_of(project: Project) -> tuple[str, ...]:
-    config = project.config
-    commands: Commands = detect_commands(project.root.checkout) if config.path is None else config.commands
-    return (*commands.check, *commands.test, *commands.build)
-
-
-def with_policy(project: Project, told: Told) -> Project:
-    """The settings of the base branch, where they are committed there: an agent's branch cannot change them."""
-    git = Git(project.root.checkout)
-    base = base_branch(git, project.config.base_branch) if git.work_tree is not None else None
-    if base is None:
-        return project
-    part = os.path.relpath(project.root.path, git.top)
-
-    def read(name: str) -> bytes:
-        path = os.path.normpath(f"{part}/{name}")
-        for remote in ("", "origin/"):
-            with suppress(GitError):  # no such branch here: only the remote has it
-                raw = read_file(git, f"{remote}{base}", path)
-                if raw is not None:
-                    return raw
-        raise FileError("is not there", place=Place(f"{base}:{name}"))
-
-    try:
-        raw = read(CONFIG_NAME)
-    except AutopilotError:
-        return project
-    path = os.path.join(project.root.path, CONFIG_NAME)
-    if read_kept(path) != raw:
-        text = f"{CONFIG_NAME} is not as on {base}; what is committed there counts"
-        told("notice", {"text": text}, time.time())
-    return project._replace(config=config_from_bytes(raw, f"{base}:{CONFIG_NAME}", read))

@@ -56,7 +56,7 @@ class StateKeeper:
             status=status,
             steps_completed=completed,
             current_step=run.steps,
-            total_steps=max(run.steps, len(lane.workflow.steps)),
+            total_steps=max(run.steps, lane.stories * len(lane.workflow.steps)),
             resume_from_step=max(completed, default=0) + 1,
             session_variables={"target": lane.key, "story": self._story(), "branch": lane.branch},
             issues=tuple(filter(None, [run.question and run.question.get("text")])),

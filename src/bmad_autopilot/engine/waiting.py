@@ -54,6 +54,12 @@ class Waiting:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def for_another_stop(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while self.stops < 2 and (left := deadline - time.monotonic()) > 0:
+            self._poll((), left)
+        return self.stops > 1
+
     def until(self, when: float) -> None:
         """At most a rescan's length at a time: a clock may be set, a laptop may sleep."""
         self._poll((), min(max(0.0, when - time.time()), RESCAN))

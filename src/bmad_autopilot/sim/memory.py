@@ -105,6 +105,11 @@ class World:
             self.parked_until = self.now + (call.ending.resets_after or 900.0)
         self.did(Actor.AGENT, "end", run, call=call.order.id, story=call.order.story, outcome=call.ending.outcome)
 
+    def cancel(self, run: str, call: CallId) -> None:
+        known = self.calls[run, call]
+        known.cancel(self.git, self.now)
+        self.did(Actor.US, "end", run, call=call, story=known.order.story, outcome=known.ending.outcome)
+
     def lose_calls(self) -> None:
         """The machine goes down: agents are gone, with their work half done."""
         for call in self.running():

@@ -3,6 +3,7 @@ whoever looks in between, or after a machine went down, finds work half done."""
 
 from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
 from ..engine.doors import CallOrder
+from ..engine.judging import STOPPED
 from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, REVISION, STEPS
 from .desk import Ending, Job
 from .habits.habit import Habit
@@ -36,6 +37,7 @@ class MemoryCall:
         self.outside: tuple[str, ...] = ()
         self._books = books
         self._deeds: list[Deed] = []
+        self._stopped = False
 
     def begin(self, git: MemoryGit, now: float) -> None:
         self.state = "running"
@@ -86,6 +88,12 @@ class MemoryCall:
         self.board_after = git.files.get(self._books.board)
         self.outside = tuple(sorted(set(git.outside) - self._outside_before))
 
+    def cancel(self, git: MemoryGit, now: float) -> None:
+        """Ended by us, with its work half done."""
+        self._deeds, self._stopped = [], True
+        self.ending = self.ending._replace(outcome=Outcome.CANCELLED, seconds=now - self.began_at)
+        self.end(git, now)
+
     def touched(self, git: MemoryGit) -> set[str]:
         """The paths it changed; of one that was cut off, all that changed since it began."""
         after = git.at(self.tree_after) if self.tree_after is not None else git.snapshot()
@@ -96,6 +104,6 @@ class MemoryCall:
             return Verdict(Outcome.LOST, "its supervisor is gone", spend=Spend(None))
         outcome = Outcome(self.ending.outcome)
         limit = Limit("five_hour", self.ends_at + self.ending.resets_after) if outcome is Outcome.LIMIT else None
-        message = "" if outcome is Outcome.COMPLETED else f"it ended with {outcome}"
+        message = STOPPED if self._stopped else "" if outcome is Outcome.COMPLETED else f"it ended with {outcome}"
         spend = Spend(self.ending.dollars, Tokens(output=self.ending.tokens))
         return Verdict(outcome, message, limit=limit, spend=spend, closing=self.closing)

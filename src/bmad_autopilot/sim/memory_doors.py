@@ -175,6 +175,14 @@ class MemoryDoors:
         ends = min([*bounds, *([following] if following is not None else [])], default=world.now + RESCAN)
         world.advance(max(ends, world.now) + 0.001)
 
+    def linger(self, call: CallId) -> bool:
+        """Some press Ctrl-C a second time."""
+        ends = self.world.rng.random() < 0.3
+        if ends:
+            self.world.cancel(self.run, call)
+            self.world.point("cancel", Phase.AFTER_EFFECT)
+        return ends
+
     def wait_for_answer(self, question: str) -> bool:
         asked = self.world.questions[self.run, question]
         if not self._cast.humans.attended or asked.answer_at is None:

@@ -67,6 +67,11 @@ def story_file(context: StepContext) -> str:
     return f"{context.files.implementation}/{_file_name(context.story)}.md"
 
 
+def _spec_file(context: StepContext) -> str:
+    """Where a build writes its spec: as its skill names it, with the story's number first, so that we find it."""
+    return f"{context.files.implementation}/spec-{_file_name(context.story)}.md"
+
+
 def contract(context: StepContext) -> str:
     parts = [_UNATTENDED, _places(context), _asking(context)]
     if context.step.owes is Owes.VERDICT:
@@ -115,8 +120,10 @@ def _places(context: StepContext) -> str:
     places = {"story" if is_story else "epic": key, "board": files.board}
     if files.story:
         places["story file"] = files.story
-    elif is_story:
+    elif is_story and context.step.skill != BUILD.skill:
         places["story file, for you to write"] = story_file(context)
+    if context.step.skill == BUILD.skill and not context.spec_folder:
+        places["spec" if context.spec else "spec, for you to write"] = context.spec or _spec_file(context)
     places["folder of such files"] = files.implementation
     if files.baseline:
         places["baseline commit; the story's work is what changed since"] = files.baseline

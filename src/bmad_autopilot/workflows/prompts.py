@@ -7,6 +7,9 @@ from .step_context import Halfway, StepContext
 
 MAX_ARTIFACTS = 50
 MAX_ANSWERS = 20
+_CUT_SHORT = """\
+An earlier attempt at this step was cut short from outside. Whatever changed since the baseline is this story's:
+look at it first, keep what is good, and go on from there."""
 _SETTLED = "settles that question, and changes no other rule of this text"
 
 
@@ -46,6 +49,8 @@ def _history(context: StepContext) -> list[str]:
     if context.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
         parts.append(quoted("What went wrong", context.failure))
+    if context.cut_short:
+        parts.append(_CUT_SHORT)
     if context.halfway:
         parts += _resumed(context.halfway)
     return parts

@@ -45,5 +45,6 @@ class StepContext(NamedTuple):
     review: str = ""  # the last review's summary, where it asked for changes
     checks: str = ""  # what the project's checks printed, where they failed
     failure: str = ""  # what went wrong in the last attempt at this very step
+    cut_short: bool = False  # the last attempt was ended from outside, with its work left in the tree
     halfway: Halfway | None = None
     extra: tuple[str, ...] = ()  # the user's own standing answers

@@ -21,4 +21,5 @@ def test_an_edit_in_the_tick_of_the_indexs_own_writing_is_seen(tmp_path: Path) -
     for path in (readme, index):
         os.utime(path, ns=(moment, moment))
     seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
-    assert seen.tree != git(tree, "rev-parse", "HEAD^{tree}")
+    assert seen.tree is not None
+    assert git(tree, "show", f"{seen.tree}:readme.txt").strip() == "HELLO"

@@ -8,7 +8,6 @@ from ...agents.attempts import State, read_result, read_spec, state_of
 from ...agents.limits import limits_file, limits_folder, read_parked
 from ...agents.settling import stop
 from ...agents.verdicts import is_harvested
-from ...agents.watching import cancel
 from ...core.errors import AutopilotError, FileError
 from ...core.owes import Owes
 from ...github.staging import stage
@@ -22,7 +21,6 @@ from ..calling import AccountParked, Job, begin, skill_for
 from ..doors import CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..gathering import Place, gather
-from ..judging import STOPPED
 from ..snapshots import STATE, STORY, keep_before
 from .repository import RepositoryDoors
 
@@ -72,6 +70,7 @@ class AgentDoors(RepositoryDoors):
             review=order.review,
             checks=order.checks,
             failure=order.failure,
+            cut_short=order.cut_short,
             halfway=self._halfway(order),
         )
 
@@ -127,9 +126,6 @@ class AgentDoors(RepositoryDoors):
 
     def clear_state(self, story: str) -> None:
         clear(self.books(story).state)
-
-    def cancel(self, call: CallId) -> None:
-        cancel(self.folder(call), STOPPED)
 
 
 def _found_story(folder: str, story: str) -> bool:

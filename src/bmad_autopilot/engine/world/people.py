@@ -2,7 +2,7 @@
 
 import time
 
-from ...agents.watching import cancel
+from ...agents.watching import cancel, wait_for_any
 from ...core.errors import ConflictError, FileError
 from ...core.statuses import PARKED
 from ...runs.question import By, Kind, Source, read_question
@@ -10,8 +10,12 @@ from ...runs.question import Question as Kept
 from ...runs.questions import answer, ask, deliver, questions_of
 from ..closing import BLOCKED_GRACE
 from ..doors import CallId, Question
+from ..judging import STOPPED
 from ..progress import Progress
 from .ground import Ground
+
+LINGER = 3.0  # seconds in which a second Ctrl-C still reaches us
+ENDING = 30.0  # an agent is given to end
 
 
 class PeopleDoors(Ground):
@@ -42,6 +46,14 @@ class PeopleDoors(Ground):
 
     def stopping(self) -> bool:
         return self.waiting.stops > 0
+
+    def linger(self, call: CallId) -> bool:
+        self.told("lingering", {"seconds": LINGER}, time.time())
+        if not self.waiting.for_another_stop(LINGER):
+            return False
+        cancel(self.folder(call), STOPPED)
+        wait_for_any([self.folder(call)], ENDING)
+        return True
 
     def wait_for_answer(self, question: str) -> bool:
         if self.human is None:

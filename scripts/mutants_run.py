@@ -1,0 +1,267 @@
+"""Running tests on mutants: a process each, forked from one that has imported what no mutant changes.
+
+Each worker has a copy of the sources and tests, in which the changed module stands as a file: what a test starts as
+a program of its own sees the change too. A mutant is bounded by processor time, so that one that loops for ever costs
+the same on a busy machine, and by the clock, for one that waits for ever."""
+
+import gc
+import importlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import _hypothesis_pytestplugin
+import pytest
+
+from .mutants_made import Mutant
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "src/bmad_autopilot"
+CPU_SECONDS, CPU_TIMES = 5, 3  # so much, and so many times what its tests took on the code as it is
+CLOCK_SECONDS, CLOCK_TIMES = 20, 6
+MAX_MEMORY = 2 * 1024**3
+TURN = 0.005
+_BROKEN = 70
+
+# Imported once, before any fork.
+_READY = "hypothesis yaml click json subprocess tomllib selectors shlex difflib"
+_OPTIONS = ["-x", "-m", "not real and not soak", "--tb=no"]
+
+
+class Covered(NamedTuple):
+    seconds: dict[str, float]  # by test
+    tests: dict[str, dict[int, list[str]]]  # file below the package → line → tests that run it
+
+
+class Ended(NamedTuple):
+    mutant: Mutant
+    survived: bool
+    how: str  # the test that noticed, or what became of it
+
+
+class _Limits(NamedTuple):
+    cpu: int
+    clock: float
+
+
+class Slot:
+    """A worker's copy of the repository, as far as tests need it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.mutant: Mutant | None = None
+        self.pid = 0
+        self.deadline = 0.0
+
+    def fill(self, source: Path) -> None:
+        for name in ("src", "tests"):
+            shutil.copytree(source / name, self.folder / name)
+        shutil.copy2(source / "pyproject.toml", self.folder)
+
+    def change(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+        path = self.folder / PACKAGE / mutant.file
+        path.write_text(mutant.source(), "utf-8")
+
+    def restore(self) -> None:
+        assert self.mutant is not None
+        place = f"{PACKAGE}/{self.mutant.file}"
+        shutil.copy2(ROOT / place, self.folder / place)  # with its time: the bytecode beside it is good again
+        self.mutant = None
+
+    def start(self, work: Callable[[], int], limits: _Limits) -> None:
+        self.deadline = time.monotonic() + limits.clock
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self._settle(limits)
+                code = work()
+            except BaseException:
+                traceback.print_exc()
+                code = _BROKEN
+            sys.stdout.flush()
+            os._exit(code)
+
+    def _settle(self, limits: _Limits) -> None:
+        os.setsid()
+        null, output = os.open(os.devnull, os.O_RDONLY), os.open(self.folder / "output", os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+        for fd, target in ((null, 0), (output, 1), (output, 2)):
+            os.dup2(fd, target)
+        resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu, limits.cpu + 2))
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.environ["PYTHONPATH"] = str(self.folder / "src")
+        os.chdir(self.folder)
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None: it still runs."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid and time.monotonic() < self.deadline:
+            return None
+        if not pid:
+            os.kill(self.pid, signal.SIGKILL)
+            _, status = os.waitpid(self.pid, 0)
+        try:
+            os.killpg(self.pid, signal.SIGKILL)  # what a test left behind
+        except ProcessLookupError:
+            pass
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+
+def get_ready() -> None:
+    from hypothesis import HealthCheck, Phase, settings
+
+    for name in _READY.split():
+        importlib.import_module(name)
+    settings.register_profile(
+        "mutants",
+        settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]),
+        phases=(Phase.explicit, Phase.generate),  # that it fails is enough: nobody reads the smallest example
+    )
+    os.environ |= {"CI": "1", "HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    gc.collect()
+    gc.freeze()
+
+
+def cover(slot: Slot, tests: Sequence[str], left_out: Sequence[str]) -> Covered:
+    """Run the tests on the code as it is, and note which lines each of them runs."""
+    result = slot.folder / "covered.json"
+    watch = _Watch(slot.folder, left_out, result)
+    slot.start(lambda: pytest.main([*_OPTIONS, *_own(slot), *tests], plugins=[_hypothesis_pytestplugin, watch]), _Limits(1200, 1200))
+    while (code := slot.poll()) is None:
+        time.sleep(TURN)
+    if code != 0:
+        raise SystemExit((slot.folder / "output").read_text("utf-8", "replace") + "\nmutants: the tests fail as it is")
+    data = json.loads(result.read_text())
+    lines = {file: {int(line): ids for line, ids in found.items()} for file, found in data["tests"].items()}
+    return Covered(data["seconds"], lines)
+
+
+def _own(slot: Slot) -> list[str]:
+    return [f"--basetemp={slot.folder}/tmp", f"--rootdir={slot.folder}"]
+
+
+class _Watch:
+    """A pytest plugin: coverage by test."""
+
+    def __init__(self, folder: Path, left_out: Sequence[str], result: Path) -> None:
+        import coverage
+
+        self._package = f"{folder}/{PACKAGE}/"
+        self._left_out = left_out
+        self._result = result
+        self._seconds: Counter[str] = Counter()
+        self._coverage = coverage.Coverage(data_file=None, config_file=False, include=[f"{self._package}*"])
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if not any(name in item.nodeid for name in self._left_out)]
+        self._coverage.start()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._coverage.switch_context(item.nodeid)
+        yield
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self._coverage.stop()
+        data = self._coverage.get_data()
+        tests = {file.removeprefix(self._package): _contexts(data.contexts_by_lineno(file)) for file in data.measured_files()}
+        self._result.write_text(json.dumps({"seconds": self._seconds, "tests": tests}))
+
+
+def _contexts(found: dict[int, list[str]]) -> dict[int, list[str]]:
+    return {line: [name for name in names if name] for line, names in found.items()}
+
+
+class _Chosen:
+    """A pytest plugin: some tests in an order of our own; the first that fails is named in a file."""
+
+    def __init__(self, tests: Sequence[str], result: Path) -> None:
+        self._order = {name: index for index, name in enumerate(tests)}
+        self._result = result
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((i for i in items if i.nodeid in self._order), key=lambda i: self._order[i.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._result.write_text(report.nodeid)
+
+
+class Runner:
+    def __init__(self, covered: Covered, slots: list[Slot], elsewhere: dict[str, str]) -> None:
+        self._covered = covered
+        self._slots = slots
+        self._elsewhere = elsewhere  # file that runs as a program → file whose tests start it
+        self._killers: dict[str, Counter[str]] = {}
+
+    def run(self, mutants: Sequence[Mutant]) -> Iterator[Ended]:
+        todo = list(reversed(mutants))
+        while todo or any(slot.mutant for slot in self._slots):
+            for slot in self._slots:
+                if slot.mutant is None and todo:
+                    mutant = todo.pop()
+                    tests = self.tests_of(mutant)
+                    if tests:
+                        self._start(slot, mutant, tests)
+                    else:
+                        yield Ended(mutant, True, "no test runs it")
+                elif slot.mutant is not None and (code := slot.poll()) is not None:
+                    yield self._take_in(slot, slot.mutant, code)
+            time.sleep(TURN)
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Those that run its line, or its file where it is run at import; who noticed most comes first."""
+        file = self._elsewhere.get(mutant.file, mutant.file)
+        lines = self._covered.tests.get(file, {})
+        if mutant.in_function and file == mutant.file:
+            found = {test for line in mutant.lines for test in lines.get(line, ())}
+        else:
+            found = {test for tests in lines.values() for test in tests} or set(self._covered.seconds)
+        killers = self._killers.get(mutant.file, Counter())
+        return sorted(found, key=lambda test: (-killers[test], self._covered.seconds[test], test))
+
+    def _start(self, slot: Slot, mutant: Mutant, tests: list[str]) -> None:
+        slot.change(mutant)
+        seconds = sum(self._covered.seconds[test] for test in tests)
+        limits = _Limits(round(CPU_SECONDS + CPU_TIMES * seconds), CLOCK_SECONDS + CLOCK_TIMES * seconds)
+        killer = slot.folder / "killer"
+        killer.unlink(missing_ok=True)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+        plugins = [_hypothesis_pytestplugin, _Chosen(tests, killer)]
+
+        def work() -> int:
+            sys.dont_write_bytecode = True
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+            return pytest.main([*_OPTIONS, *_own(slot), *files], plugins=plugins)
+
+        slot.start(work, limits)
+
+    def _take_in(self, slot: Slot, mutant: Mutant, code: int) -> Ended:
+        slot.restore()
+        killer = slot.folder / "killer"
+        if code == 0:
+            return Ended(mutant, True, "all tests pass")
+        if killer.exists():
+            test = killer.read_text()
+            self._killers.setdefault(mutant.file, Counter())[test] += 1
+            return Ended(mutant, False, test)
+        if code in (pytest.ExitCode.NO_TESTS_COLLECTED, _BROKEN):
+            raise SystemExit((slot.folder / "output").read_text("utf-8", "replace") + f"\nmutants: {mutant.name}: no tests")
+        return Ended(mutant, False, "stopped at its limit" if code < 0 else "cannot be imported")

@@ -1,0 +1,91 @@
+"""What a new run begins with: the row that was meant, a place where one can work, the lane frozen from both."""
+
+from typing import NamedTuple
+
+from ..board.sprint import Row, find_row, read_board
+from ..core.commands import command
+from ..core.errors import AutopilotError
+from ..core.statuses import DONE, PARKED, UNKNOWN, Kind
+from ..github.git import Git
+from ..github.ground import Ground, look_at_ground, refusal
+from ..project.bmad import Era
+from ..project.open import Project
+from ..runs.finding import unfinished
+from ..runs.layout import runs_folder
+from ..workflows.own import workflow_for
+from .lane import Lane
+from .policy import checks_of
+from .position import stories_of
+
+
+class Caps(NamedTuple):
+    """What the command line says about money and time; None: as in the settings."""
+
+    cost: float | None = None
+    hours: float | None = None
+
+
+NO_CAPS = Caps()
+
+
+def target_row(project: Project, scope: str, key: str) -> Row:
+    """The row that was meant; an error that helps where it cannot be worked on."""
+    kind = Kind.EPIC if scope == "epic" else Kind.STORY
+    row = find_row(read_board(project.require_board()), key, kind)
+    if row.meaning in (PARKED, UNKNOWN):
+        why = f": {row.reason}" if row.reason else ""
+        raise AutopilotError(
+            f"{row.key} is {row.status.raw}{why}",
+            expected="a status that can be worked on",
+            hint=command("board", "set", row.key, "ready-for-dev") if kind is Kind.STORY else "bmad status",
+        )
+    return row
+
+
+def new_lane(
+    project: Project, scope: str, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
+) -> Lane:
+    config = project.config
+    ground = _checked_ground(project, allow_dirty)
+    lane = Lane(
+        scope,
+        row.key,
+        row.number if row.kind is Kind.EPIC else row.epic,
+        workflow_for(config, only_build=project.bmad.era is Era.BUILD),
+        branch=ground.branch or "",
+        max_rounds=config.max_review_rounds,
+        max_fixes=config.max_check_fixes,
+        max_cost=config.max_cost if caps.cost is None else caps.cost,
+        max_hours=config.max_hours if caps.hours is None else caps.hours,
+        retrospective=retrospective or config.retrospective,
+        checks=checks_of(project),
+        unprotected=config.unprotected,
+        dirty=(*ground.dirty, *ground.untracked),
+    )
+    stories = stories_of(lane, read_board(project.require_board()).rows)
+    return lane._replace(stories=sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories))
+
+
+def _checked_ground(project: Project, allow_dirty: bool) -> Ground:
+    ground = look_at_ground(Git(project.root.checkout))
+    problem = refusal(ground)
+    if problem is not None:
+        raise problem
+    if ground.dirty and not allow_dirty:
+        found = unfinished(runs_folder(project.root.path))
+        raise DirtyTree(ground.dirty, found[0].id if found else "")
+    return ground
+
+
+class DirtyTree(AutopilotError):
+    """Tracked files are changed. What is in them is never committed by us, and an agent may write over it."""
+
+    def __init__(self, paths: tuple[str, ...], run: str = "") -> None:
+        shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+        resume = f"go on with the run they may belong to: bmad resume {run}; or " if run else ""
+        super().__init__(
+            "tracked files have changes that are not committed",
+            found=shown,
+            hint=f"{resume}commit or stash them, or leave them out of everything with --allow-dirty",
+        )
+        self.paths = paths
