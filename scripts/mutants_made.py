@@ -17,7 +17,8 @@ annotations, decorators, imports and assertions, which are there for the type ch
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 MAX_SHOWN = 100
@@ -52,10 +53,13 @@ _BLOCKS = (ast.Module, ast.FunctionDef, ast.ClassDef, ast.If, ast.For, ast.While
 _PATTERNS = {"compile", "_re", "search", "match", "fullmatch", "findall", "sub", "split"}
 
 
-class Spot(NamedTuple):
-    """A node, by the way to it from the top: (parent, field, index in that field's list or None) each."""
+Trail = tuple[tuple[ast.AST, str, int | None], ...]  # parent, field, index where the field is a list
 
-    trail: tuple[tuple[ast.AST, str, int | None], ...]
+
+class Spot(NamedTuple):
+    """A node, by the way to it from the top of the module."""
+
+    trail: Trail
 
     @property
     def node(self) -> ast.AST:
@@ -83,9 +87,9 @@ class Mutant(NamedTuple):
     node: ast.AST
 
     @property
-    def name(self) -> str:
-        again = f" #{self.nth}" if self.nth > 1 else ""
-        return f"{self.file} {self.inside}: {self.was} → {self.now}{again}"
+    def key(self) -> tuple[str, str, str, str]:
+        """What it is known by, whatever else changes in its file."""
+        return self.file, self.inside, self.was, f"{self.now} #{self.nth}" if self.nth > 1 else self.now
 
     @property
     def in_function(self) -> bool:
@@ -108,8 +112,8 @@ class _Changed:
         self._spot.put(self._kept)
 
 
-def mutants_of(file: str, source: str, left_alone: frozenset[str] = frozenset()) -> Iterator[Mutant]:
-    """`left_alone`: names of functions, classes and constants in this file that are not touched."""
+def mutants_of(file: str, source: str, left_alone: Sequence[str] = ()) -> Iterator[Mutant]:
+    """`left_alone`: patterns of names of functions, classes and constants that are not touched."""
     tree = ast.parse(source)
     seen: Counter[tuple[str, str, str]] = Counter()
     for spot in _spots(tree, (), left_alone):
@@ -119,34 +123,28 @@ def mutants_of(file: str, source: str, left_alone: frozenset[str] = frozenset())
             yield Mutant(file, *text, seen[text], _lines(spot), spot, node)
 
 
-def _spots(
-    node: ast.AST, trail: tuple[tuple[ast.AST, str, int | None], ...], left: frozenset[str]
-) -> Iterator[Spot]:
+def _spots(node: ast.AST, trail: Trail, left_alone: Sequence[str]) -> Iterator[Spot]:
     for field, value in ast.iter_fields(node):
         if field in _UNTOUCHED:
             continue
-        children = enumerate(value) if isinstance(value, list) else [(None, value)]
-        for index, child in children:
-            if (
-                not isinstance(child, ast.AST)
-                or isinstance(child, _CLOSED)
-                or _name(child) in left
-                or _is_text(child)
-            ):
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if not isinstance(child, ast.AST) or isinstance(child, _CLOSED) or _is_text(child):
+                continue
+            if any(fnmatchcase(_name(child), pattern) for pattern in left_alone):
                 continue
             here = (*trail, (node, field, index))
             if isinstance(child, ast.expr | ast.stmt):
                 yield Spot(here)
-            yield from _spots(child, here, left)
+            yield from _spots(child, here, left_alone)
 
 
-def _name(node: ast.AST) -> str | None:
+def _name(node: ast.AST) -> str:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return node.name
     if isinstance(node, ast.Assign | ast.AnnAssign):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        return target.id if isinstance(target, ast.Name) else None
-    return None
+        return target.id if isinstance(target, ast.Name) else ""
+    return ""
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -227,11 +225,11 @@ def _constants(spot: Spot, node: ast.Constant) -> Iterator[ast.Constant]:
     elif isinstance(value, int | float):
         yield ast.Constant(value + 1)
     elif isinstance(value, bytes):
-        yield ast.Constant(value + b"~")
+        yield ast.Constant(value + b"XX")
     elif isinstance(value, str) and _is_pattern(spot):
         yield ast.Constant(f"(?!)(?:{value})")  # which fits nothing
     elif isinstance(value, str) and " " not in value:
-        yield ast.Constant(value + "~")
+        yield ast.Constant(value + "XX")
 
 
 def _is_pattern(spot: Spot) -> bool:

@@ -1,25 +1,26 @@
 """Running tests on mutants: a process each, forked from one that has imported what no mutant changes.
 
-Each worker has a copy of the sources and tests, in which the changed module stands as a file: what a test starts as
-a program of its own sees the change too. A mutant is bounded by processor time, so that one that loops for ever costs
-the same on a busy machine, and by the clock, for one that waits for ever."""
+Each worker has a copy of the sources and tests, in which the changed module stands as a file: what a test starts
+as a program of its own sees the change too. A mutant is bounded by processor time, so that one that loops for ever
+is told from one that is slow on a busy machine, and by the clock, for one that waits for ever."""
 
 import gc
 import importlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import sys
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import _hypothesis_pytestplugin
 import pytest
 
 from .mutants_made import Mutant
@@ -30,10 +31,10 @@ CPU_SECONDS, CPU_TIMES = 5, 3  # so much, and so many times what its tests took 
 CLOCK_SECONDS, CLOCK_TIMES = 20, 6
 MAX_MEMORY = 2 * 1024**3
 TURN = 0.005
+MAX_EXAMPLES = 30
 _BROKEN = 70
 
-# Imported once, before any fork.
-_READY = "hypothesis yaml click json subprocess tomllib selectors shlex difflib"
+_READY = ("hypothesis", "yaml", "click", "tomllib", "selectors", "difflib")  # imported before any fork
 _OPTIONS = ["-x", "-m", "not real and not soak", "--tb=no"]
 
 
@@ -58,11 +59,14 @@ class Slot:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._source = folder
         self.mutant: Mutant | None = None
         self.pid = 0
         self.deadline = 0.0
 
     def fill(self, source: Path) -> None:
+        self._source = source
+        self.folder.mkdir()
         for name in ("src", "tests"):
             shutil.copytree(source / name, self.folder / name)
         shutil.copy2(source / "pyproject.toml", self.folder)
@@ -75,7 +79,9 @@ class Slot:
     def restore(self) -> None:
         assert self.mutant is not None
         place = f"{PACKAGE}/{self.mutant.file}"
-        shutil.copy2(ROOT / place, self.folder / place)  # with its time: the bytecode beside it is good again
+        shutil.copy2(
+            self._source / place, self.folder / place
+        )  # with its time: the bytecode beside it is good again
         self.mutant = None
 
     def start(self, work: Callable[[], int], limits: _Limits) -> None:
@@ -93,7 +99,10 @@ class Slot:
 
     def _settle(self, limits: _Limits) -> None:
         os.setsid()
-        null, output = os.open(os.devnull, os.O_RDONLY), os.open(self.folder / "output", os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+        null, output = (
+            os.open(os.devnull, os.O_RDONLY),
+            os.open(self.folder / "output", os.O_CREAT | os.O_TRUNC | os.O_RDWR),
+        )
         for fd, target in ((null, 0), (output, 1), (output, 2)):
             os.dup2(fd, target)
         resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu, limits.cpu + 2))
@@ -101,6 +110,9 @@ class Slot:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.environ["PYTHONPATH"] = str(self.folder / "src")
         os.chdir(self.folder)
+
+    def output(self) -> str:
+        return (self.folder / "output").read_text("utf-8", "replace")
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None: it still runs."""
@@ -110,24 +122,24 @@ class Slot:
         if not pid:
             os.kill(self.pid, signal.SIGKILL)
             _, status = os.waitpid(self.pid, 0)
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # what a test left behind
-        except ProcessLookupError:
-            pass
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
 
-def get_ready() -> None:
+def get_ready(files: Sequence[str]) -> None:
     from hypothesis import HealthCheck, Phase, settings
 
-    for name in _READY.split():
+    for name in _READY:
         importlib.import_module(name)
     settings.register_profile(
         "mutants",
         settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]),
+        max_examples=MAX_EXAMPLES,
         phases=(Phase.explicit, Phase.generate),  # that it fails is enough: nobody reads the smallest example
     )
+    _compile_patterns(files)
     os.environ |= {"CI": "1", "HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -135,15 +147,24 @@ def get_ready() -> None:
     gc.freeze()
 
 
+def _compile_patterns(files: Sequence[str]) -> None:
+    """Half of a mutant's time went into regular expressions: `re` keeps these compiled, the modules go again."""
+    re._MAXCACHE = 10_000  # type: ignore[attr-defined]
+    for file in files:
+        importlib.import_module(f"bmad_autopilot.{file.removesuffix('.py').replace('/', '.')}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bmad_autopilot"]:
+        del sys.modules[name]
+
+
 def cover(slot: Slot, tests: Sequence[str], left_out: Sequence[str]) -> Covered:
     """Run the tests on the code as it is, and note which lines each of them runs."""
     result = slot.folder / "covered.json"
     watch = _Watch(slot.folder, left_out, result)
-    slot.start(lambda: pytest.main([*_OPTIONS, *_own(slot), *tests], plugins=[_hypothesis_pytestplugin, watch]), _Limits(1200, 1200))
+    slot.start(lambda: pytest.main([*_OPTIONS, *_own(slot), *tests], plugins=[watch]), _Limits(1200, 1200))
     while (code := slot.poll()) is None:
         time.sleep(TURN)
     if code != 0:
-        raise SystemExit((slot.folder / "output").read_text("utf-8", "replace") + "\nmutants: the tests fail as it is")
+        raise SystemExit(f"{slot.output()}\nmutants: the tests fail on the code as it is")
     data = json.loads(result.read_text())
     lines = {file: {int(line): ids for line, ids in found.items()} for file, found in data["tests"].items()}
     return Covered(data["seconds"], lines)
@@ -162,7 +183,7 @@ class _Watch:
         self._package = f"{folder}/{PACKAGE}/"
         self._left_out = left_out
         self._result = result
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._coverage = coverage.Coverage(data_file=None, config_file=False, include=[f"{self._package}*"])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -180,12 +201,19 @@ class _Watch:
     def pytest_sessionfinish(self) -> None:
         self._coverage.stop()
         data = self._coverage.get_data()
-        tests = {file.removeprefix(self._package): _contexts(data.contexts_by_lineno(file)) for file in data.measured_files()}
+        tests = {
+            file.removeprefix(self._package): _contexts(data.contexts_by_lineno(file))
+            for file in data.measured_files()
+        }
         self._result.write_text(json.dumps({"seconds": self._seconds, "tests": tests}))
 
 
 def _contexts(found: dict[int, list[str]]) -> dict[int, list[str]]:
     return {line: [name for name in names if name] for line, names in found.items()}
+
+
+def _every(lines: dict[int, list[str]]) -> set[str]:
+    return {test for tests in lines.values() for test in tests}
 
 
 class _Chosen:
@@ -205,10 +233,10 @@ class _Chosen:
 
 
 class Runner:
-    def __init__(self, covered: Covered, slots: list[Slot], elsewhere: dict[str, str]) -> None:
+    def __init__(self, covered: Covered, slots: list[Slot], used_in: dict[str, str]) -> None:
         self._covered = covered
         self._slots = slots
-        self._elsewhere = elsewhere  # file that runs as a program → file whose tests start it
+        self._used_in = used_in  # a program of its own, or data: file → file whose tests show what it does
         self._killers: dict[str, Counter[str]] = {}
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Ended]:
@@ -228,12 +256,12 @@ class Runner:
 
     def tests_of(self, mutant: Mutant) -> list[str]:
         """Those that run its line, or its file where it is run at import; who noticed most comes first."""
-        file = self._elsewhere.get(mutant.file, mutant.file)
-        lines = self._covered.tests.get(file, {})
-        if mutant.in_function and file == mutant.file:
-            found = {test for line in mutant.lines for test in lines.get(line, ())}
-        else:
-            found = {test for tests in lines.values() for test in tests} or set(self._covered.seconds)
+        own = self._covered.tests.get(mutant.file, {})
+        found = (
+            {test for line in mutant.lines for test in own.get(line, ())} if mutant.in_function else _every(own)
+        )
+        if not found or not mutant.in_function:
+            found |= _every(self._covered.tests.get(self._used_in.get(mutant.file, ""), {}))
         killers = self._killers.get(mutant.file, Counter())
         return sorted(found, key=lambda test: (-killers[test], self._covered.seconds[test], test))
 
@@ -244,7 +272,7 @@ class Runner:
         killer = slot.folder / "killer"
         killer.unlink(missing_ok=True)
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        plugins = [_hypothesis_pytestplugin, _Chosen(tests, killer)]
+        plugins = [_Chosen(tests, killer)]
 
         def work() -> int:
             sys.dont_write_bytecode = True
@@ -262,6 +290,8 @@ class Runner:
             test = killer.read_text()
             self._killers.setdefault(mutant.file, Counter())[test] += 1
             return Ended(mutant, False, test)
-        if code in (pytest.ExitCode.NO_TESTS_COLLECTED, _BROKEN):
-            raise SystemExit((slot.folder / "output").read_text("utf-8", "replace") + f"\nmutants: {mutant.name}: no tests")
+        if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+            return Ended(mutant, True, "its tests are called otherwise now")
+        if code == _BROKEN:
+            raise SystemExit(f"{slot.output()}\nmutants: {mutant.key} could not be run")
         return Ended(mutant, False, "stopped at its limit" if code < 0 else "cannot be imported")

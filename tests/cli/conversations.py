@@ -10,6 +10,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tests.terminals import COMMAND
@@ -54,11 +55,16 @@ class Conversation:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
-    def end(self) -> int:
-        """Its exit code, once everything is read."""
+    def end(self, pressing: str = "") -> int:
+        """Its exit code, once everything is read. `pressing`: a key pressed again and again until then, as people
+        do: one Ctrl-C that comes just before a prompt reads is taken note of when the prompt has read something."""
         deadline = time.monotonic() + PATIENCE
+        before = -1
         while self._read(deadline):
-            pass
+            if pressing and len(self.written) == before:  # nothing for a second
+                with suppress(OSError):
+                    self.type(pressing)
+            before = len(self.written)
         return self._child.wait(PATIENCE)
 
     @property

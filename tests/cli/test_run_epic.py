@@ -79,7 +79,7 @@ def test_ctrl_d_is_not_now(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_the_agent_and_resume_picks_it_up(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p", seconds=3, stories=1)
+    project = sample(tmp_path / "p", seconds=6, stories=1)
     with Conversation("run-story", "1-1", cwd=project) as person:
         person.wait_for("· create-story · ")
         person.type(CTRL_C)
@@ -91,6 +91,18 @@ def test_ctrl_c_leaves_the_agent_and_resume_picks_it_up(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "▶ Resuming run" in done.stdout
     assert done.stdout.count("started") == 2  # the first call is taken in, not made again
+
+
+def test_a_second_ctrl_c_ends_the_agent_too(tmp_path: Path) -> None:
+    project = sample(tmp_path / "p", seconds=600, stories=1)
+    with Conversation("run-story", "1-1", cwd=project) as person:
+        person.wait_for("· create-story · ")
+        person.type(CTRL_C)
+        person.wait_for("Ctrl-C again")
+        person.type(CTRL_C)
+        assert person.end() == 130
+    assert "stopping the agent too" in person.screen
+    assert "cancelled" in piped("agent", "list", cwd=project).stdout + piped("agent", "logs", cwd=project).stdout
 
 
 @pytest.mark.parametrize("name", ["NO_COLOR", "CI"])

@@ -56,6 +56,7 @@ class Model(Server):
         number, turn = self.turns[at]
         if at == 0 or self.turns[at - 1][0] != number:
             self._look(number, body)
+        self.problems += [f"turn {at} went wrong: {said}" for failed, said in _results(body) if failed]
         reply = turn(body) if callable(turn) else turn
         self.bills[number] = self.bills[number].plus(reply)
         return reply
@@ -89,6 +90,11 @@ def texts(body: Request) -> str:
 
 def last_result(body: Request) -> str:
     """What the tool of the turn before has answered."""
-    blocks = [block for block in body["messages"][-1]["content"] if block.get("type") == "tool_result"]
-    content = blocks[-1]["content"]
-    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+    return _results(body)[-1][1]
+
+
+def _results(body: Request) -> list[tuple[bool, str]]:
+    """Of the turn before: whether a tool failed, and what it said."""
+    content = body["messages"][-1]["content"]
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "tool_result"]
+    return [(bool(block.get("is_error")), json.dumps(block["content"], ensure_ascii=False)) for block in blocks]

@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from bmad_autopilot.board.sprint import read_board
 from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.project.open import open_project
 from tests.engine.laning import Person, Ran
-from tests.real.claude_server import Refuse, Say, Use
-from tests.real.playing import MODEL, Part, Request, Turn, last_result
+from tests.real.claude_server import Refuse, Reply, Say, Use
+from tests.real.playing import MODEL, Part, Request, Turn, last_result, texts
 
 KEY = "1-1-greet-by-name"
 FOLDER = "_bmad-output/implementation-artifacts"
@@ -150,6 +151,35 @@ FINDING = "An empty name gives an odd greeting [src/greet.js:1]"
 UV = '#!/bin/sh\n[ "$1" = run ] && shift\n[ "$1" = --no-cache ] && shift\nexec python3 "$@"\n'
 
 
+RUNNER = """\
+import sys
+from bmad_autopilot import run_story_to_completion
+run_story_to_completion(sys.argv[1], project=sys.argv[2])
+"""
+
+
+class Killed:
+    """A run in a process of its own, killed while the model is about to say something."""
+
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def run(self, root: Path) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", RUNNER, KEY, str(root)], stdout=subprocess.DEVNULL)
+        try:
+            assert self.process.wait(120) == -signal.SIGKILL
+        finally:
+            self.process.kill()
+
+    def before(self, turn: Turn) -> Turn:
+        def reply(body: Request) -> Reply:
+            assert self.process is not None
+            self.process.kill()
+            self.process.wait(10)
+            return turn(body) if callable(turn) else turn
+
+        return reply
+
+
 class StoryBench:
     def __init__(self, root: Path, install: Path) -> None:
         self.root = root
@@ -175,13 +205,10 @@ class StoryBench:
         return {key: row.status.raw for key, row in board.rows.items()}
 
     def run(self, person: Person | None = None) -> Ran:
-        log: list[tuple[str, Mapping[str, Any]]] = []
-
-        def told(kind: str, data: Mapping[str, Any], at: float) -> None:
-            log.append((kind, dict(data)))
-
-        end = start_run(open_project(str(self.root)), "story", KEY, told=told, human=person)
-        return Ran(end, log)
+        """To its end; what is told of it is what its journal holds, whoever wrote that."""
+        end = start_run(open_project(str(self.root)), "story", KEY, told=lambda *_: None, human=person)
+        lines = (Path(end.folder) / "journal.jsonl").read_text().splitlines()
+        return Ran(end, [(entry["kind"], entry["data"]) for entry in map(json.loads, lines)])
 
     # -- what the model says
 
@@ -246,9 +273,26 @@ def subagent(prompt: str, report: str) -> tuple[Use, Say]:
     return Use("Agent", asked, cached=CACHED), Say(report, tokens=(4000, 250))
 
 
+def keep_diff(body: Request) -> Use:
+    """Reviewers read a diff from a temporary file: it goes where the prompt says."""
+    said = texts(body)
+    scratch, baseline = _only(r"Temporary files go into `([^`]+)`", said), _only(r"changed since: `(\w+)`", said)
+    return bash(f"git diff {baseline} > {scratch}/story.diff")
+
+
+def read_diff(body: Request) -> Use:
+    scratch = _only(r"Temporary files go into `([^`]+)`", texts(body))
+    return Use("Read", {"file_path": f"{scratch}/story.diff"}, cached=CACHED)
+
+
+def _only(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return found[1] if found else "/nowhere"
+
+
 def read_printed_path(body: Request) -> Use:
     """The workflow that BMAD's renderer has named."""
-    return Use("Read", {"file_path": last_result(body).split()[-1]}, cached=CACHED)
+    return Use("Read", {"file_path": _only(r"read and follow (/[\w/.-]+)", last_result(body))}, cached=CACHED)
 
 
 def limit(seconds: float, met: list[float]) -> Turn:

@@ -27,9 +27,12 @@ from tests.real.story_bench import (
     SPEC,
     STORY,
     TEST,
+    Killed,
     StoryBench,
     bash,
+    keep_diff,
     limit,
+    read_diff,
     read_printed_path,
     subagent,
     use_client,
@@ -66,10 +69,16 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
 
 
 def _play(
-    patch: pytest.MonkeyPatch, bench: StoryBench, *parts: Part, person: Person | None = None
+    patch: pytest.MonkeyPatch,
+    bench: StoryBench,
+    *parts: Part,
+    person: Person | None = None,
+    killed: Killed | None = None,
 ) -> tuple[Ran, Model]:
     with playing(*parts) as model:
         patch.setenv("ANTHROPIC_BASE_URL", model.url)
+        if killed is not None:
+            killed.run(bench.root)
         ran = bench.run(person)
     assert model.problems == []
     check_bill(ran, model)
@@ -157,7 +166,8 @@ def refuse(bench: StoryBench) -> Part:
     return bench.part(
         "code-review",
         bench.resolve("code-review"),
-        bash("git diff HEAD --stat"),
+        keep_diff,
+        read_diff,
         *subagent("Hunt for edge cases.", "An empty name."),
         bench.read(PAGE),
         bench.edit(PAGE, "## Dev Agent Record", findings),
@@ -196,7 +206,7 @@ def approve(bench: StoryBench) -> Part:
     return bench.part(
         "code-review",
         bench.resolve("code-review"),
-        bash("git diff HEAD~1 --stat"),
+        keep_diff,
         *subagent("Hunt for edge cases.", "Nothing."),
         bench.read(PAGE),
         bench.edit(PAGE, "Status: review", "Status: done"),
@@ -209,14 +219,25 @@ def approve(bench: StoryBench) -> Part:
 def test_a_classic_story_with_a_review_round(classic: Path, tmp_path: Path, play: Play) -> None:
     bench = StoryBench(tmp_path / "project", classic)
     parts = (create(bench), develop(bench), refuse(bench), mend(bench), approve(bench))
-    ran, _ = play(bench, *parts)
+    ran, model = play(bench, *parts)
     assert steps(ran) == ["create-story/1", "dev/1", "code-review/1", "dev/1", "code-review/1"]
     assert ran.questions == []
     subjects = bench.git("log", "--reverse", "--format=%s").splitlines()
     assert subjects == ["Plan it", f"Story {KEY}: round 1, changes requested", f"Story {KEY}"]
     assert len(ran.entries("check")) == 2
+    assert model.saw("+exports.greet"), "the reviewer saw the diff"
     state = json.loads((Path(ran.end.folder) / "state.json").read_text())
     assert state["status"] == "completed"
+
+
+def test_a_call_outlives_its_run_and_is_taken_in_by_the_next(classic: Path, tmp_path: Path, play: Play) -> None:
+    bench = StoryBench(tmp_path / "project", classic)
+    killed = Killed()
+    dev = develop(bench)
+    turns = (*dev.turns[:3], killed.before(dev.turns[3]), *dev.turns[4:])
+    ran, _ = play(bench, create(bench), dev._replace(turns=turns), approve(bench), killed=killed)
+    assert ran.end.resumed
+    assert steps(ran) == ["create-story/1", "dev/1", "code-review/1"]
 
 
 # -- the parts of a build
@@ -234,7 +255,7 @@ def ask_first(bench: StoryBench) -> Part:
 
 
 def enter_build(bench: StoryBench) -> tuple[Turn, ...]:
-    return bench.render(), read_printed_path, bash("git status --porcelain")
+    return bench.render(), read_printed_path, bash("git status --porcelain"), bash("git add --refresh -- .")
 
 
 def begin_build(bench: StoryBench, cut: Turn, told: tuple[str, ...]) -> Part:
@@ -242,6 +263,7 @@ def begin_build(bench: StoryBench, cut: Turn, told: tuple[str, ...]) -> Part:
         "build-auto",
         *enter_build(bench),
         bench.read(SPEC_PAGE),
+        bench.put(f"{FOLDER}/epic-1-context.md", "# Epic 1 Context: Greetings\n"),
         lambda body: bench.put(SPEC_PAGE, SPEC.format(baseline=bench.git("rev-parse", "HEAD"))),
         bench.put("test/greet.test.js", TEST),
         cut,
@@ -295,7 +317,8 @@ def approve_build(bench: StoryBench) -> Part:
     return bench.part(
         "code-review",
         bench.resolve("code-review"),
-        bash("git log --oneline -3"),
+        keep_diff,
+        read_diff,
         *subagent("Hunt for edge cases.", "Nothing."),
         bench.verdict("approved", "As the spec says."),
         Say("A clean review."),

@@ -149,7 +149,7 @@ class RunLog:
     def stopping(self, data: Data, at: float) -> list[LogLine]:
         if int(data.get("times", 1)) > 1:
             return [LogLine(at, "", "", "stopping the agent too", "what it did is kept", "yellow")]
-        text = "an agent under way goes on, and bmad resume picks it up; Ctrl-C once more stops it"
+        text = "an agent under way goes on, and bmad resume picks it up; Ctrl-C again, now, ends it too"
         return [LogLine(at, "", "", "leaving", text, "yellow")]
 
 
