@@ -141,20 +141,22 @@ def _place(path: str, raw: bytes, offset: int) -> Place:
     return Place(path, raw.count(b"\n", 0, offset) + 1, offset - line_start + 1)
 
 
-def write_atomic(path: str, data: bytes) -> None:
-    """Replace a file by a complete new one, or leave the old one untouched. Links are followed, modes kept."""
+def write_atomic(path: str, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file by a complete new one, or leave the old one untouched. Links are followed, modes kept.
+    `durable`: on disk when this returns; what can be made anew after a power cut need not be."""
     target = os.path.realpath(path)
-    temporary = write_beside(target, data)
+    temporary = write_beside(target, data, durable=durable)
     try:
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
-    sync_folder(os.path.dirname(target))
+    if durable:
+        sync_folder(os.path.dirname(target))
 
 
-def write_beside(target: str, data: bytes) -> str:
-    """Write a complete, durable temporary file in the target's folder, with the target's mode."""
+def write_beside(target: str, data: bytes, *, durable: bool = True) -> str:
+    """Write a complete temporary file in the target's folder, with the target's mode."""
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}{TEMPORARY}")
     try:
@@ -171,7 +173,8 @@ def write_beside(target: str, data: bytes) -> str:
             if mode is not None:
                 os.fchmod(fd, mode)
             handle.flush()
-            os.fsync(fd)
+            if durable:
+                os.fsync(fd)
             _mark_whole(fd)
     except OSError as error:
         os.unlink(temporary)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.agents.command import MAX_WORD, Command, keep_purpose
 from bmad_autopilot.agents.events import ERROR, JSON, NOTE, TEXT, Event
-from bmad_autopilot.agents.outcomes import Outcome, Spend
+from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
 from bmad_autopilot.agents.protocol import Agent, Ending, Request
 from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.project.custom import EVIDENCE, EXIT, CustomAgent
@@ -140,6 +140,80 @@ def test_the_exit_decides(ending: Ending, outcome: Outcome) -> None:
     assert verdict.outcome is outcome
     assert verdict.closing == "Is that right?"
     assert verdict.spend == Spend()
+
+
+# What it cost
+
+USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 11}
+PRICE = Event(1, JSON, {"total_cost_usd": 0.42, "usage": USED})
+GOOD = Ending("exit", 0)
+
+
+def spent(*events: Event, ending: Ending = GOOD) -> Spend:
+    return command("x").judge(events, ending, Spend()).spend
+
+
+@pytest.mark.parametrize("ending", [GOOD, Ending("exit", 1), Ending("time-limit"), Ending("cancel")])
+def test_a_last_line_that_names_a_price_is_its_price_however_it_ended(ending: Ending) -> None:
+    around = (Event(0, TEXT, "done"), PRICE, Event(1, ERROR, "a warning"), Event(1, NOTE, "ours"))
+    assert spent(*around, ending=ending) == Spend(0.42, Tokens(3, 5, 7, 11))
+
+
+def test_only_the_last_line_of_its_output_is_a_price() -> None:
+    assert spent(PRICE, Event(2, TEXT, "and more")) == Spend()
+    assert spent(PRICE, Event(2, JSON, {"type": "something else"})) == Spend()
+    assert spent() == Spend()
+
+
+def test_a_price_decides_nothing_else() -> None:
+    said = {"total_cost_usd": 1, "is_error": True, "subtype": "error_max_turns", "result": "no"}
+    verdict = command("x").judge([Event(0, TEXT, "the end"), Event(1, JSON, said)], GOOD, Spend())
+    assert (verdict.outcome, verdict.closing, verdict.spend.dollars) == (Outcome.COMPLETED, "the end", 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "spend"),
+    [
+        ({"total_cost_usd": 0}, Spend(0.0)),
+        ({"usage": {"output_tokens": 9}}, Spend(None, Tokens(output=9))),
+        ({"total_cost_usd": -1}, Spend()),
+        ({"total_cost_usd": 1e6}, Spend()),
+        ({"total_cost_usd": 10**400}, Spend()),
+        ({"total_cost_usd": float("nan")}, Spend()),
+        ({"total_cost_usd": True}, Spend()),
+        ({"total_cost_usd": "0.42"}, Spend()),
+        ({"total_cost_usd": 2, "usage": [1]}, Spend(2.0)),
+        ({"total_cost_usd": 2, "usage": {"output_tokens": 10**12, "input_tokens": -4}}, Spend(2.0)),
+    ],
+)
+def test_what_is_no_amount_is_not_told(said: dict[str, object], spend: Spend) -> None:
+    assert spent(Event(0, JSON, said)) == spend
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["total_cost_usd", "usage", *USED, "x"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+            lambda inner: (
+                st.dictionaries(st.sampled_from([*USED, "x"]), inner, max_size=4) | st.lists(inner, max_size=3)
+            ),
+            max_leaves=9,
+        ),
+        max_size=4,
+    )
+)
+def test_any_object_as_a_last_line_is_taken(said: dict[str, object]) -> None:
+    spend = spent(Event(0, JSON, said))
+    assert spend.dollars is None or 0 <= spend.dollars < 1e6
+    assert all(0 <= tokens < 10**12 for tokens in vars(spend.tokens).values())
+
+
+def test_a_price_is_nothing_to_follow() -> None:
+    agent = command("x")
+    assert agent.lines(PRICE) == []
+    assert agent.lines(Event(0, JSON, {"total_cost_usd": 1, "result": "no"})) != []
+    assert agent.lines(Event(0, JSON, {})) == ["{}"]
 
 
 def test_the_message_is_what_it_complained_about() -> None:

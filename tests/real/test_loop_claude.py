@@ -13,36 +13,14 @@ from bmad_autopilot.agents.attempts import read_result, read_spec
 from bmad_autopilot.agents.verdicts import read_verdict
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
 from tests.engine.laning import Person, Ran
-from tests.real import clients
-from tests.real.claude_server import Say
+from tests.real import clients, story_parts
 from tests.real.conftest import BmadMethod
-from tests.real.playing import Model, Part, Turn, playing
-from tests.real.story_bench import (
-    BLOCKED,
-    CODE,
-    FINDING,
-    FOLDER,
-    KEY,
-    NOBODY,
-    SPEC,
-    STORY,
-    TEST,
-    Killed,
-    StoryBench,
-    bash,
-    keep_diff,
-    limit,
-    read_diff,
-    read_printed_path,
-    subagent,
-    use_client,
-)
+from tests.real.playing import Model, Part, playing
+from tests.real.story_bench import Killed, StoryBench, limit, use_client
+from tests.real.story_pages import BOARD, FOLDER, KEY, STORY
+from tests.real.story_parts import PAGE, QUESTION, SPEC_PAGE
 
 pytestmark = pytest.mark.real
-
-PAGE, SPEC_PAGE = f"{FOLDER}/{KEY}.md", f"{FOLDER}/spec-{KEY}.md"
-
-QUESTION = "Which language are people greeted in?"
 
 Play = Callable[..., tuple[Ran, Model]]
 
@@ -124,102 +102,16 @@ def steps(ran: Ran) -> list[str]:
     return [f"{call['step']}/{call['attempt']}" for call in ran.entries("call")]
 
 
-# -- the parts of a classic story
-
-
-def create(bench: StoryBench) -> Part:
-    return bench.part(
-        "create-story",
-        bench.resolve("create-story"),
-        bench.read("_bmad-output/planning-artifacts/epics.md"),
-        bench.put(PAGE, STORY),
-        *bench.row("backlog", "ready-for-dev"),
-        Say("The story is ready for development."),
-    )
-
-
-def develop(bench: StoryBench) -> Part:
-    return bench.part(
-        "dev-story",
-        bench.resolve("dev-story"),
-        bench.read(PAGE),
-        lambda body: bench.edit(
-            PAGE,
-            "# Story 1.1: Greet by name\n\nStatus: ready-for-dev",
-            f"---\nbaseline_commit: {bench.git('rev-parse', 'HEAD')}\n---\n\n"
-            "# Story 1.1: Greet by name\n\nStatus: in-progress",
-        ),
-        bench.put("test/greet.test.js", TEST),
-        bench.put("src/greet.js", CODE),
-        bash("npm test"),
-        bench.edit(PAGE, "- [ ] Write", "- [x] Write"),
-        bench.edit(PAGE, "- [ ] Test", "- [x] Test"),
-        bench.edit(PAGE, "### File List\n", "### File List\n\n- src/greet.js\n- test/greet.test.js\n"),
-        bench.edit(PAGE, "Status: in-progress", "Status: review"),
-        *bench.row("in-progress", "review"),
-        Say("Every task is done, and the tests pass."),
-    )
-
-
-def refuse(bench: StoryBench) -> Part:
-    findings = f"### Review Findings\n\n- [ ] [Review][Patch] {FINDING}\n\n## Dev Agent Record"
-    return bench.part(
-        "code-review",
-        bench.resolve("code-review"),
-        keep_diff,
-        read_diff,
-        *subagent("Hunt for edge cases.", "An empty name."),
-        bench.read(PAGE),
-        bench.edit(PAGE, "## Dev Agent Record", findings),
-        bench.edit(PAGE, "Status: review", "Status: in-progress"),
-        *bench.row("review", "in-progress"),
-        bench.verdict("changes-requested", FINDING),
-        Say("One patch is left to make."),
-    )
-
-
-def mending(bench: StoryBench) -> tuple[Turn, ...]:
-    return (
-        bench.read("src/greet.js"),
-        bench.edit("src/greet.js", "`Hello, ${name}!`", "(name ? `Hello, ${name}!` : 'Hello!')"),
-        bench.read("test/greet.test.js"),
-        bench.put("test/greet.test.js", TEST + NOBODY),
-        bash("npm test"),
-    )
-
-
-def mend(bench: StoryBench) -> Part:
-    return bench.part(
-        "dev-story",
-        bench.resolve("dev-story"),
-        bench.read(PAGE),
-        *mending(bench),
-        bench.edit(PAGE, f"- [ ] [Review][Patch] {FINDING}", f"- [x] [Review][Patch] {FINDING}"),
-        bench.edit(PAGE, "Status: in-progress", "Status: review"),
-        *bench.row("in-progress", "review"),
-        Say("The review's point is dealt with."),
-        told=("The last review asked for changes", FINDING),
-    )
-
-
-def approve(bench: StoryBench) -> Part:
-    return bench.part(
-        "code-review",
-        bench.resolve("code-review"),
-        keep_diff,
-        *subagent("Hunt for edge cases.", "Nothing."),
-        bench.read(PAGE),
-        bench.edit(PAGE, "Status: review", "Status: done"),
-        *bench.row("review", "done"),
-        bench.verdict("approved", "The greeting holds the name."),
-        Say("A clean review."),
-    )
-
-
 def test_a_classic_story_with_a_review_round(classic: Path, tmp_path: Path, play: Play) -> None:
     bench = StoryBench(tmp_path / "project", classic)
-    parts = (create(bench), develop(bench), refuse(bench), mend(bench), approve(bench))
-    ran, model = play(bench, *parts)
+    ran, model = play(
+        bench,
+        story_parts.create(bench),
+        story_parts.develop(bench),
+        story_parts.refuse(bench),
+        story_parts.mend(bench),
+        story_parts.approve(bench),
+    )
     assert steps(ran) == ["create-story/1", "dev/1", "code-review/1", "dev/1", "code-review/1"]
     assert ran.questions == []
     subjects = bench.git("log", "--reverse", "--format=%s").splitlines()
@@ -232,98 +124,16 @@ def test_a_classic_story_with_a_review_round(classic: Path, tmp_path: Path, play
 
 def test_a_call_outlives_its_run_and_is_taken_in_by_the_next(classic: Path, tmp_path: Path, play: Play) -> None:
     bench = StoryBench(tmp_path / "project", classic)
+    bench.write(PAGE, STORY)
+    bench.write(f"{FOLDER}/sprint-status.yaml", BOARD.replace(f"{KEY}: backlog", f"{KEY}: ready-for-dev"))
+    bench.git("add", "-A")
+    bench.git("commit", "-qm", "Create the story")
     killed = Killed()
-    dev = develop(bench)
+    dev = story_parts.develop(bench)
     turns = (*dev.turns[:3], killed.before(dev.turns[3]), *dev.turns[4:])
-    ran, _ = play(bench, create(bench), dev._replace(turns=turns), approve(bench), killed=killed)
+    ran, _ = play(bench, dev._replace(turns=turns), story_parts.approve(bench), killed=killed)
     assert ran.end.resumed
-    assert steps(ran) == ["create-story/1", "dev/1", "code-review/1"]
-
-
-# -- the parts of a build
-
-
-def ask_first(bench: StoryBench) -> Part:
-    return bench.part(
-        "build-auto",
-        *enter_build(bench),
-        bench.put(SPEC_PAGE, BLOCKED),
-        bench.question(QUESTION, ["English", "French"]),
-        Say("Blocked: unclear intent."),
-        told=(f"spec, for you to write: `{bench.path(SPEC_PAGE)}`",),
-    )
-
-
-def enter_build(bench: StoryBench) -> tuple[Turn, ...]:
-    return bench.render(), read_printed_path, bash("git status --porcelain"), bash("git add --refresh -- .")
-
-
-def begin_build(bench: StoryBench, cut: Turn, told: tuple[str, ...]) -> Part:
-    return bench.part(
-        "build-auto",
-        *enter_build(bench),
-        bench.read(SPEC_PAGE),
-        bench.put(f"{FOLDER}/epic-1-context.md", "# Epic 1 Context: Greetings\n"),
-        lambda body: bench.put(SPEC_PAGE, SPEC.format(baseline=bench.git("rev-parse", "HEAD"))),
-        bench.put("test/greet.test.js", TEST),
-        cut,
-        told=told,
-    )
-
-
-def end_build(bench: StoryBench, told: tuple[str, ...]) -> Part:
-    return bench.part(
-        "build-auto",
-        *enter_build(bench),
-        bench.read(SPEC_PAGE),
-        bench.put("src/greet.js", CODE),
-        bash("npm test"),
-        *subagent("Review the diff.", "No findings."),
-        bench.edit(SPEC_PAGE, "status: 'in-progress'", "status: 'done'"),
-        bash("git add -A"),
-        bash("git commit -m 'Greet by name'"),
-        bash("git status --porcelain"),
-        Say("Done."),
-        told=told,
-    )
-
-
-def refuse_build(bench: StoryBench) -> Part:
-    findings = f"## Review Findings\n\n- [ ] [Review][Patch] {FINDING}\n\n## Verification"
-    return bench.part(
-        "code-review",
-        bench.resolve("code-review"),
-        bench.read(SPEC_PAGE),
-        bench.edit(SPEC_PAGE, "## Verification", findings),
-        bench.edit(SPEC_PAGE, "status: 'done'", "status: 'in-progress'"),
-        bench.verdict("changes-requested", FINDING),
-        Say("One patch is left to make."),
-        told=(f"story file: `{bench.path(SPEC_PAGE)}`",),
-    )
-
-
-def mend_build(bench: StoryBench) -> Part:
-    return bench.part(
-        None,
-        bench.read(SPEC_PAGE),
-        *mending(bench),
-        bench.edit(SPEC_PAGE, f"- [ ] [Review][Patch] {FINDING}", f"- [x] [Review][Patch] {FINDING}"),
-        Say("The review's point is dealt with."),
-        told=(f"Fix story {KEY}", FINDING, f"story file: `{bench.path(SPEC_PAGE)}`"),
-    )
-
-
-def approve_build(bench: StoryBench) -> Part:
-    return bench.part(
-        "code-review",
-        bench.resolve("code-review"),
-        keep_diff,
-        read_diff,
-        *subagent("Hunt for edge cases.", "Nothing."),
-        bench.verdict("approved", "As the spec says."),
-        Say("A clean review."),
-        told=(f"story file: `{bench.path(SPEC_PAGE)}`",),
-    )
+    assert steps(ran) == ["dev/1", "code-review/1"]
 
 
 def test_a_build_that_asks_is_cut_short_by_a_limit_and_sent_back(
@@ -336,12 +146,12 @@ def test_a_build_that_asks_is_cut_short_by_a_limit_and_sent_back(
     spec = (f"<command-args>{bench.path(SPEC_PAGE)}", f"spec: `{bench.path(SPEC_PAGE)}`", "answered: English")
     ran, model = play(
         bench,
-        ask_first(bench),
-        begin_build(bench, limit(6, resets), told=(*spec, "It stopped at: `clarifying the intent`")),
-        end_build(bench, told=(*spec, "was cut short")),
-        refuse_build(bench),
-        mend_build(bench),
-        approve_build(bench),
+        story_parts.ask_first(bench),
+        story_parts.begin_build(bench, limit(6, resets), told=(*spec, "It stopped at: `clarifying the intent`")),
+        story_parts.end_build(bench, told=(*spec, "was cut short")),
+        story_parts.refuse_build(bench),
+        story_parts.mend_build(bench),
+        story_parts.approve_build(bench),
         person=person,
     )
     assert steps(ran) == [

@@ -1,5 +1,6 @@
 """The scripted agent as a program: it understands our prompts, works in its folder, and says how it ended."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -116,8 +117,10 @@ def test_honest_program_takes_a_story_to_done(sample: Path) -> None:
     for step in (CREATE, DEV, CODE_REVIEW):
         done = call(sample, prompt(sample, step))
         assert (done.code, done.err) == (0, "")
-        assert done.out.splitlines()[-1] == f"{step.name} of {KEY} is done."
-        assert len(done.out.splitlines()) > 1, "it says what it is at"
+        *progress, closing, price = done.out.splitlines()
+        assert progress, "it says what it is at"
+        assert closing == f"{step.name} of {KEY} is done."
+        assert json.loads(price)["total_cost_usd"] > 0
     assert read_board(str(sample / BOARD)).rows[KEY].meaning == "done"
     assert (sample / CODE).is_file()
     assert git(sample, "status", "--porcelain", "--", ".git") == ""

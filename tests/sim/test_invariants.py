@@ -1,6 +1,7 @@
 """Each promise is broken once on purpose: a check that never fails proves nothing."""
 
-from collections.abc import Iterator
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,41 +9,39 @@ import pytest
 from bmad_autopilot.board.sprint import Row
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.engine import judging
-from bmad_autopilot.engine.doors import CallId, CallOrder, CommitOrder, Gathered, Question
+from bmad_autopilot.engine.doors import CallId, CallOrder, Question
+from bmad_autopilot.gates.objections import owes
 from bmad_autopilot.sim.invariants import PROMISES
 from bmad_autopilot.sim.memory import MemoryQuestion
 from bmad_autopilot.sim.memory_board import with_status
 from bmad_autopilot.sim.memory_calls import MemoryCall
 from bmad_autopilot.sim.memory_doors import MemoryDoors
-from bmad_autopilot.sim.simulate import simulate
+from bmad_autopilot.sim.memory_git import MemoryGit, changed_paths
+from bmad_autopilot.sim.played import Played
+from bmad_autopilot.sim.scenario import Options
+from bmad_autopilot.sim.simulate import play, simulate
 
-SEEDS = range(40)
-
-broken: set[str] = set()
+SEEDS = range(60)
 
 
 def breaks(promise: str) -> str:
-    """The first of some seeds in which a promise does not hold; what it said."""
+    """The first of some worlds in which a promise does not hold; what it said. They crash more often than usual."""
     for seed in SEEDS:
-        for problem in simulate(seed).broken:
+        for problem in simulate(seed, Options(crash_rate=0.05)).broken:
             if problem.startswith(promise.replace("_", " ")):
-                broken.add(promise)
                 return problem
     raise AssertionError(f"{promise} holds in every world")
 
 
-@pytest.fixture
-def doors(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    yield monkeypatch
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that was broken on purpose may go round for long."""
+    monkeypatch.setattr("bmad_autopilot.engine.loop.MAX_TURNS", 1500)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate.MAX_SESSIONS", 40)
 
 
 def test_a_commit_made_without_looking_whether_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    def commit(self: MemoryDoors, order: CommitOrder) -> str:
-        sha = self.world.git.commit_paths({self.world.books.board}, order.subject, order.key)
-        self._done("commit", key=order.key, label=order.label, story=order.story, sha=sha)
-        return sha
-
-    monkeypatch.setattr(MemoryDoors, "commit", commit)
+    monkeypatch.setattr(MemoryGit, "find", lambda self, key: None)
     assert "times" in breaks("no_commit_is_made_twice")
 
 
@@ -55,7 +54,6 @@ def test_a_commit_that_leaves_work_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def _accepted_with_what_it_touched(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The doors see nothing touched; the promise sees what was."""
     from bmad_autopilot.sim import invariants
-    from bmad_autopilot.sim.memory_git import changed_paths
 
     accepted = invariants._accepted
 
@@ -135,12 +133,7 @@ def test_an_agent_believed_on_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_honest_agent_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = judging.judge_call
-
-    def strict(step: Any, record: Any, got: Gathered, now: float, random: float) -> dict[str, Any]:
-        return {**judge(step, record, got, now, random), "finding": "lacking"}
-
-    monkeypatch.setattr("bmad_autopilot.engine.performing.judge_call", strict)
+    monkeypatch.setattr(judging, "judge_work", lambda look: (owes("never", "It is never good enough."),))
     assert breaks("honest_stories_get_done")
 
 
@@ -151,12 +144,19 @@ def test_a_row_written_without_comparing(monkeypatch: pytest.MonkeyPatch) -> Non
         self._done("set-row", key=key, before=before, after=status)
         return True
 
-    def row(story: Any, row: Row | None, due: str) -> str:
-        return "right" if row is not None and row.meaning == due else "due"
+    def row(story: Any, row: Row | None, due: str, *rest: Any) -> str:
+        return "gone" if row is None else "right" if row.meaning == due else "due"
 
     monkeypatch.setattr(MemoryDoors, "set_row", set_row)
     monkeypatch.setattr("bmad_autopilot.engine.observing._row", row)
     assert breaks("no_edit_is_overwritten")
+
+
+def test_rows_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def right(story: Any, row: Row | None, *rest: Any) -> str:
+        return "gone" if row is None else "right"
+
+    monkeypatch.setattr("bmad_autopilot.engine.observing._row", right)
     assert breaks("no_call_for_what_a_person_stopped")
 
 
@@ -190,8 +190,6 @@ def test_a_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_persons_files_committed_with_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bmad_autopilot.sim.memory_git import MemoryGit
-
     commit = MemoryGit.commit_paths
 
     def everything(self: MemoryGit, paths: Any, message: str, key: str) -> str:
@@ -218,19 +216,16 @@ def test_an_epic_that_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_that_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bmad_autopilot.core.facts import Row as Fact
+    def forgets(seed: int, options: Options) -> Played:
+        played = play(seed, options)
+        for session in played.sessions:
+            session.rows = dict.fromkeys(session.rows, "review")
+        return played
 
-    monkeypatch.setattr("bmad_autopilot.engine.observing._row", lambda story, row, due: Fact.RIGHT if row else Fact.GONE)
-    monkeypatch.setattr("bmad_autopilot.engine.observing.is_over", lambda story, meaning: story.finished)
-    monkeypatch.setattr("bmad_autopilot.engine.position.is_over", _over_when_committed)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate.play", forgets)
     assert breaks("accepted_rows_say_done")
 
 
-def _over_when_committed(story: Any, meaning: str) -> bool:
-    return story is not None and story.finished and "done" in story.commits
-
-
-def test_every_promise_was_broken_here() -> None:
-    """Runs last in this file, in one process with the others; alone it has nothing to say."""
-    if broken:
-        assert {promise.__name__ for promise in PROMISES} <= broken
+def test_every_promise_is_broken_here() -> None:
+    named = set(re.findall(r'breaks\("(\w+)"\)', Path(__file__).read_text()))
+    assert {promise.__name__ for promise in PROMISES} == named

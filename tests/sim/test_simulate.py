@@ -1,4 +1,4 @@
-"""The loop, proven: crashes at every point of every effect, thousands of worlds, and nothing lost or done twice."""
+"""The loop, proven: crashes at every point of every effect, thousands of worlds, nothing lost, nothing twice."""
 
 from functools import lru_cache
 
@@ -17,7 +17,11 @@ TROUBLES = (
     *("environment", "limit", "breaks-board", "parks"),
     *("commits-itself", "crashing", "no-change", "overloaded"),
 )
-WORLDS = {"lean": 73, "full": 26, "build": 26}  # seeds in which people also edit rows, remove one, and press Ctrl-C
+WORLDS = {
+    "lean": 73,
+    "full": 26,
+    "build": 26,
+}  # seeds in which people also edit rows, remove one, and press Ctrl-C
 PARTS = 6
 SEEDS_A_CASE = 100
 

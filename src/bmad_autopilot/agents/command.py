@@ -13,6 +13,7 @@ from .judging import MAX_CLOSING, by_ending, clip
 from .outcomes import Outcome, Spend, Verdict
 from .protocol import Call, Ending, Request
 from .shim import endings
+from .told_spend import tells_only_spend, told_spend
 
 MAX_WORD = 128 * 1024 - 1  # Linux: the longest single argument
 MAX_METADATA = 1024 * 1024
@@ -51,20 +52,26 @@ class Command:
         return ("sh", "-c", 'cd "$0" && exec "$@"', request.worktree, *self._argv(self.settings.stop, request))
 
     def judge(self, events: Iterable[Event], ending: Ending, before: Spend) -> Verdict:
-        """Its own words decide nothing. Exit code 0 sends us to the evidence; anything else is a crash."""
+        """Its own words decide nothing. Exit code 0 sends us to the evidence; anything else is a crash. Only what
+        it cost is taken from its last line, where that says so."""
         said: deque[str] = deque(maxlen=200)
         complaints: list[str] = []
+        last = None
         for event in events:
+            if event.kind in (TEXT, JSON):
+                last = event
             if event.kind == TEXT:
                 said.append(event.data)
             elif event.kind == ERROR and len(complaints) < 20:
                 complaints.append(event.data)
-        closing = "\n".join(said)[-MAX_CLOSING:]
-        if ending.by == endings.EXIT and ending.code == 0:
-            return Verdict(Outcome.COMPLETED, closing=closing)
-        return replace(by_ending(ending, complaints), closing=closing)
+        is_good = ending.by == endings.EXIT and ending.code == 0
+        verdict = Verdict(Outcome.COMPLETED) if is_good else by_ending(ending, complaints)
+        spend = told_spend(last.data) if last and last.kind == JSON else Spend()
+        return replace(verdict, closing="\n".join(said)[-MAX_CLOSING:], spend=spend)
 
     def lines(self, event: Event) -> list[str]:
+        if event.kind == JSON and tells_only_spend(event.data):
+            return []
         text = json.dumps(event.data, ensure_ascii=False) if event.kind == JSON else str(event.data)
         shown = clip(text)
         return [shown] if shown else []

@@ -54,4 +54,4 @@ def _rule_faults(rule: Rule) -> Iterator[str]:
 
 def _covers(above: Rule, below: Rule) -> bool:
     """Every fact that fits `below` fits `above`."""
-    return all(set(below.when.get(name, VALUES[name])) <= set(values) for name, values in above.when.items())
+    return all(set(below.when.get(name, VALUES.get(name, (None,)))) <= set(values) for name, values in above.when.items())

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 from ..agents.attempts import Spec, private_folder
@@ -198,10 +199,16 @@ def _program(name: str, agent: Agent, worktree: str) -> str:
 
 def _identity(agent: Agent, worktree: str) -> Identity:
     """Who commits. The author stays whoever the user is to git, said outright: Gemini hides their settings."""
+    name, email = f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid"
+    return Identity(name, email, _author(worktree))
+
+
+@cache
+def _author(worktree: str) -> tuple[str, str] | None:
+    """Asked once: it does not change between two calls."""
     known = ask(Question(("git", "var", "GIT_AUTHOR_IDENT"), own_environment=True), worktree)
     author = _AUTHOR.match(known.out) if known is not None and known.ok else None
-    name, email = f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid"
-    return Identity(name, email, (author["name"], author["email"]) if author else None)
+    return (author["name"], author["email"]) if author else None
 
 
 def _listed_name(skill: Skill) -> str:

@@ -41,6 +41,7 @@ class CallOrder(NamedTuple):
     head: str | None = None  # the last commit of ours for it, else the baseline: HEAD must still descend from it
     tree: str | None = None  # the story's work tree before its first call
     code: str | None = None
+    now: str | None = None  # the work tree as we last looked, where we did
     review: str = ""  # what the last review asked for
     checks: str = ""  # what the project's checks printed
     failure: str = ""  # what went wrong in the last call of this very step

@@ -11,7 +11,7 @@ from ..board.specs import find_auto_results, read_auto_result, read_spec
 from ..board.sprint import Board, Row, board_from_text, read_board
 from ..board.stories import StoryFile, read_story
 from ..core.block_reasons import build_reason
-from ..core.changes import Change
+from ..core.changes import Change, Contents
 from ..core.errors import AutopilotError, FileError
 from ..core.owes import Owes
 from ..core.statuses import PARKED
@@ -21,7 +21,7 @@ from ..gates.verdict import ReviewVerdict, read_verdict
 from ..github.blobs import contents
 from ..github.git import Git
 from ..github.history import is_ancestor
-from ..github.trees import changes, read_file
+from ..github.trees import changes
 from ..project.open import Project
 from ..runs.agent_state import read_agent_state
 from .books import Books, books_of
@@ -56,9 +56,10 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
     keep_state(place.folder, books)
     restore_purpose(place.folder, place.project.root.checkout)
     old = before.rows.get(order.story) if before else None
-    ended = _board_at_end(place, result.tree) or now
+    held = contents(place.git, order.tree or _EMPTY, tree.tree or _EMPTY)
+    ended = _board_at_end(place, held) or now
     left = ended.rows.get(order.story) if ended else None
-    look = _work_look(place, order, spec, result, tree, books, before, ended, row)
+    look = _work_look(place, order, spec, result, tree, held, books, before, ended, row)
     return Gathered(
         done.verdict,
         result.seconds,
@@ -73,11 +74,11 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
     )
 
 
-def _board_at_end(place: Place, tree: str | None) -> Board | None:
+def _board_at_end(place: Place, held: Contents) -> Board | None:
     """As the call left it: whoever has moved a row since is a person."""
     path = place.project.require_board()
     try:
-        raw = read_file(place.git, tree, _from_top(place.git.top, path)) if tree else None
+        raw = held(_from_top(place.git.top, path), True)
         return board_from_text(Text(path, raw)) if raw is not None else None
     except AutopilotError:
         return None
@@ -96,6 +97,7 @@ def _work_look(
     spec: Spec,
     result: Result,
     tree: Tree,
+    held: Contents,
     books: Books,
     before: Board | None,
     now: Board | None,
@@ -111,7 +113,7 @@ def _work_look(
         order.story,
         row.number if row else order.story,
         tuple(whole),
-        contents(place.git, base, after),
+        held,
         any(change.path not in own for change in whole),
         any(change.path not in own for change in moved),
         story=_document(top, books.story),
@@ -133,7 +135,7 @@ def _work_look(
 
 def _descends(place: Place, order: CallOrder, spec: Spec, result: Result) -> bool:
     """From what was committed before this call, by whomever, and from what we committed before an earlier one."""
-    heads = [head for head in (order.head, spec.head) if head is not None]
+    heads = {head for head in (order.head, spec.head) if head not in (None, result.head)}
     return not heads or (
         result.head is not None and all(is_ancestor(place.git, head, result.head) for head in heads)
     )

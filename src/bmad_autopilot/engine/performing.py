@@ -2,31 +2,17 @@
 is done already, so that a crash at any point loses nothing and repeats nothing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
 
 from ..core.facts import Call
-from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, IN_PROGRESS
 from ..core.table import Action, Rule
-from ..workflows.pipelines import RETROSPECTIVE, Step
-from ..workflows.step_context import Answered, Halfway
+from . import call_making
 from .asking import meaning, question_for
 from .committing import epic_commit, round_commit, story_commit, tidy_commit
-from .doors import CallId, CallOrder, Doors
-from .judging import judge_call
-from .lane import Lane
-from .observing import Look, call_id
-from .position import CHECKS
+from .loop_state import Loop
+from .observing import Look
 
 MAX_SUMMARY = 8000
-
-
-class Loop(Protocol):
-    doors: Doors
-    lane: Lane
-    run: RunRecord
-
-    def note(self, kind: str, /, **data: Any) -> None: ...
 
 
 Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, where it has
@@ -221,90 +207,6 @@ def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
     )
 
 
-# agents
-
-
-def _call(loop: Loop, look: Look, rule: Rule) -> None:
-    story, step = look.story, look.at.step
-    assert story is not None
-    assert step is not None
-    _start(loop, story, step, look.at.record, "")
-
-
-def _fix(loop: Loop, look: Look, rule: Rule) -> None:
-    assert look.story is not None
-    _start(loop, look.story, loop.lane.workflow.fix, None, CHECKS)
-
-
-def _retrospect(loop: Loop, look: Look, rule: Rule) -> None:
-    assert look.epic is not None
-    key = look.epic.key
-    if key not in loop.run.stories:
-        tree = loop.doors.tree(key)
-        loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=look.epic.meaning)
-    _start(loop, loop.run.stories[key], RETROSPECTIVE, look.at.record, "")
-
-
-def _start(loop: Loop, story: StoryRecord, step: Step, record: StepRecord | None, cause: str) -> None:
-    if record is None:
-        number = loop.run.steps + 1
-        loop.note("step", story=story.key, number=number, step=step.name, round=story.round, cause=cause)
-        record = loop.run.stories[story.key].steps[-1]
-    last = record.last
-    attempt = 1 if last is None else last.attempt if last.ended is None else last.attempt + 1
-    call = CallId(record.number, record.step, attempt)
-    loop.note("call", story=story.key, step=step.name, role=step.role, number=call.number, attempt=attempt)
-    loop.doors.start(_order(loop, call, story, step, record))
-
-
-def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
-    earlier = [one for one in record.calls if one.attempt < call.attempt and one.ended]
-    # What was found wrong before a limit is still to be told after it.
-    ended = next((one.ended for one in reversed(earlier) if one.finding != "refused"), None) or {}
-    failure = str(ended.get("message", "")) if ended.get("finding") in ("failed", "lacking") else ""
-    mends = record.cause == CHECKS
-    is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
-    return CallOrder(
-        call,
-        story.key,
-        step,
-        story.baseline,
-        next(reversed(story.commits.values()), story.baseline),
-        story.tree,
-        story.code,
-        review=story.summary if is_fix and story.sent_back_by == "review" else "",
-        checks=_broken(loop.run) if mends else story.summary if is_fix and story.sent_back_by == "checks" else "",
-        failure=failure,
-        cut_short=bool(earlier) and earlier[-1].finding == "refused",
-        halfway=_halfway(loop.run, story, record),
-    )
-
-
-def _broken(run: RunRecord) -> str:
-    return next((check.excerpt for check in reversed(run.checks.values()) if not check.passed), "")
-
-
-def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> Halfway | None:
-    answers = [
-        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")))
-        for one in run.answers
-        if one.get("code") == "agent" and one.get("story") == story.key and one.get("number") == record.number
-    ]
-    return Halfway(answers=tuple(answers)) if answers else None
-
-
-def _take_in(loop: Loop, look: Look, rule: Rule) -> None:
-    record = look.at.record
-    assert record is not None
-    assert record.last is not None
-    story = look.story or next(s for s in loop.run.stories.values() if s.current is record)
-    step = look.at.step or (RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix)
-    call = call_id(record, record.last)
-    got = loop.doors.gather(_order(loop, call, story, step, record))
-    entry = judge_call(step, record, got, loop.doors.now(), loop.doors.random())
-    loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
-
-
 # git
 
 
@@ -327,7 +229,7 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.ASK: _ask,
     Action.TAKE_ANSWER: _take_answer,
     Action.RESTORE_BOARD: _restore_board,
-    Action.TAKE_IN: _take_in,
+    Action.TAKE_IN: call_making.take_in,
     Action.BEGIN: _begin,
     Action.LET_GO: _let_go,
     Action.NOTE_EDIT: _note_edit,
@@ -335,9 +237,9 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.LIFT_EPIC: _lift_epic,
     Action.CLOSE_EPIC: _close_epic,
     Action.CHECK: _check,
-    Action.CALL: _call,
-    Action.FIX: _fix,
-    Action.RETROSPECT: _retrospect,
+    Action.CALL: call_making.call,
+    Action.FIX: call_making.fix,
+    Action.RETROSPECT: call_making.retrospect,
     Action.ACCEPT: _accept,
     Action.NEW_ROUND: _new_round,
     Action.COMMIT: _commit,

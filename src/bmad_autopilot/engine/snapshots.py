@@ -72,4 +72,4 @@ def restore_board(folder: str, board: str) -> str:
 
 
 def _copy(source: str, target: str) -> None:
-    write_atomic(target, read_bytes(source))
+    write_atomic(target, read_bytes(source), durable=False)

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
-STEP_MS = 50
-DEBOUNCE_MS = 200
+STEP_MS = 10
+DEBOUNCE_MS = 50
 READY_MS = 100
 
 

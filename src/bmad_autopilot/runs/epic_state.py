@@ -79,7 +79,8 @@ def write_epic_state(path: str, state: EpicState) -> None:
         data["lastStoryCompleted"] = state.last_story_completed
     if state.run_id:
         data["runId"] = state.run_id
-    write_object(path, {**data, **{name: value for name, value in state.others.items() if name not in _KNOWN}})
+    others = {name: value for name, value in state.others.items() if name not in _KNOWN}
+    write_object(path, {**data, **others}, durable=False)
 
 
 _KNOWN = frozenset(

@@ -33,7 +33,7 @@ def read_object(path: str, *, hint: str | None = None) -> Object | None:
     return data
 
 
-def write_object(path: str, data: Object) -> None:
+def write_object(path: str, data: Object, *, durable: bool = True) -> None:
     if os.path.islink(path):
         raise FileError("is a link", place=Place(path), expected="a file", hint=f"rm {path}")
     text = json.dumps(data, indent=2, ensure_ascii=False)
@@ -41,7 +41,7 @@ def write_object(path: str, data: Object) -> None:
         raw = text.encode()
     except UnicodeEncodeError:  # half a character, from a path or from an escape in somebody's JSON
         raw = json.dumps(data, indent=2).encode()
-    write_atomic(path, raw + b"\n")
+    write_atomic(path, raw + b"\n", durable=durable)
 
 
 def text_of(value: object, default: str = "") -> str:

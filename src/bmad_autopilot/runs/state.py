@@ -75,7 +75,7 @@ def write_state(run: str, state: RunState) -> None:
         "artefacts_produced": [artefact._asdict() for artefact in state.artefacts_produced],
     }
     data.update((name, value) for name, value in data.pop("others").items() if name not in data)
-    write_object(os.path.join(run, NAME), data)
+    write_object(os.path.join(run, NAME), data, durable=False)  # made anew from the journal
 
 
 def read_state(run: str) -> RunState | None:

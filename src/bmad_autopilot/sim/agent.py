@@ -1,5 +1,6 @@
 """A scripted agent as a program of its own: `python -m bmad_autopilot.sim.agent --habit NAME < prompt`."""
 
+import json
 import os
 import sys
 import time
@@ -45,11 +46,11 @@ def _work(options: dict[str, str], folder: str) -> int:
         time.sleep(pause)
     ending = habit(desk, job)
     time.sleep(pause)
-    if ending.outcome != "completed":
-        sys.stderr.write(f"{ending.outcome}\n")
-        return 1
-    sys.stdout.write(f"{desk.said}\n")
-    return 0
+    is_done = ending.outcome == "completed"
+    (sys.stdout if is_done else sys.stderr).write(f"{desk.said if is_done else ending.outcome}\n")
+    spend = {"total_cost_usd": ending.dollars, "usage": {"output_tokens": ending.tokens}}
+    sys.stdout.write(f"{json.dumps(spend)}\n")
+    return 0 if is_done else 1
 
 
 def choose(habits: str, story: str) -> Habit:

@@ -86,9 +86,9 @@ class AgentDoors(RepositoryDoors):
 
     def _stage(self, order: CallOrder) -> None:
         """A reviewer whose sandbox shows only what git knows must see new files."""
-        tree = self.tree(order.story)
-        if order.tree and tree.tree and order.tree != tree.tree:
-            found = {change.path for change in changes(self.git, order.tree, tree.tree)}
+        now = order.now or self.tree(order.story).tree
+        if order.tree and now and order.tree != now:
+            found = {change.path for change in changes(self.git, order.tree, now)}
             stage(self.git, sorted(found - self.dirty))
 
     def _halfway(self, order: CallOrder) -> Halfway | None:

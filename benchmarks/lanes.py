@@ -1,0 +1,100 @@
+"""What the loop costs beside its agents. Run inside the installed environment; prints JSON.
+
+`calls`: for each agent call of an epic, the milliseconds between the end of the one before and its own end, without
+the agent's time and the project's checks. `wakes`: from a write to the board to the look at it. `cpu`: of the
+supervisor while an agent works, in percent."""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from bmad_autopilot.engine import loop as engine_loop
+from bmad_autopilot.engine.running import start_run
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.sim.sample import make_sample, scripted
+
+CPU_SECONDS = 8.0
+WAKES = 40
+
+
+def main(folder: str, stories: int) -> None:
+    figures = {"calls": _calls(f"{folder}/epic", stories), **_waiting(f"{folder}/slow")}
+    print(json.dumps(figures))
+
+
+def _calls(folder: str, stories: int) -> list[float]:
+    make_sample(folder, 1, stories, agent_command=scripted())
+    spent, found, since = 0.0, [], 0.0
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        nonlocal spent, since
+        if kind == "check":
+            spent += sum(seconds for _, _, seconds in data["ran"])
+        if kind == "ended":
+            if since:
+                found.append((at - since - spent - data["seconds"]) * 1000)
+            since, spent = at, 0.0
+
+    end = start_run(open_project(folder), "epic", "1", told=told)
+    assert end.status == "completed", end
+    return found
+
+
+def _waiting(folder: str) -> dict[str, list[float]]:
+    """A person touches the board while an agent works."""
+    make_sample(folder, 1, 1, agent_command=scripted(seconds=CPU_SECONDS + WAKES * 0.1 + 3))
+    looks: list[float] = []
+    observe = engine_loop.observe
+
+    def looked(*arguments: Any) -> Any:
+        looks.append(time.perf_counter())
+        return observe(*arguments)
+
+    engine_loop.observe = looked
+    project = open_project(folder)
+    wakes: list[float] = []
+    cpu: list[float] = []
+    done = threading.Event()
+
+    def person() -> None:
+        time.sleep(1.5)
+        board = project.require_board()
+        with open(board, "ab") as file:
+            for _ in range(WAKES):
+                time.sleep(0.1)
+                written = time.perf_counter()
+                file.write(b"# touched\n")
+                file.flush()
+                while not (looks and looks[-1] > written):
+                    time.sleep(0.0005)
+                wakes.append((looks[-1] - written) * 1000)
+        time.sleep(0.5)
+        before, begun = time.process_time(), time.perf_counter()
+        time.sleep(CPU_SECONDS / 2)
+        cpu.append((time.process_time() - before) / (time.perf_counter() - begun) * 100)
+        done.set()
+
+    threading.Thread(target=person, daemon=True).start()
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if done.is_set():
+            raise _Enough
+
+    try:
+        start_run(project, "step", "1-1", told=told)
+    except _Enough:
+        pass
+    return {"wakes": wakes, "cpu": cpu}
+
+
+class _Enough(Exception):
+    """Measured."""
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GIT_CONFIG_NOSYSTEM", "1")
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,93 @@
+"""Calling an agent for a step, and taking in what it came to."""
+
+from ..core.records import RunRecord, StepRecord, StoryRecord
+from ..core.table import Rule
+from ..workflows.pipelines import RETROSPECTIVE, Step
+from ..workflows.step_context import Answered, Halfway
+from .doors import CallId, CallOrder
+from .judging import judge_call
+from .loop_state import Loop
+from .observing import Look, call_id
+from .position import CHECKS
+
+
+def call(loop: Loop, look: Look, rule: Rule) -> None:
+    story, step = look.story, look.at.step
+    assert story is not None
+    assert step is not None
+    _start(loop, look, story, step, look.at.record, "")
+
+
+def fix(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.story is not None
+    _start(loop, look, look.story, loop.lane.workflow.fix, None, CHECKS)
+
+
+def retrospect(loop: Loop, look: Look, rule: Rule) -> None:
+    assert look.epic is not None
+    key = look.epic.key
+    if key not in loop.run.stories:
+        tree = loop.doors.tree(key)
+        loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=look.epic.meaning)
+    _start(loop, look, loop.run.stories[key], RETROSPECTIVE, look.at.record, "")
+
+
+def _start(loop: Loop, look: Look, story: StoryRecord, step: Step, record: StepRecord | None, cause: str) -> None:
+    if record is None:
+        number = loop.run.steps + 1
+        loop.note("step", story=story.key, number=number, step=step.name, round=story.round, cause=cause)
+        record = loop.run.stories[story.key].steps[-1]
+    last = record.last
+    attempt = 1 if last is None else last.attempt if last.ended is None else last.attempt + 1
+    named = CallId(record.number, record.step, attempt)
+    loop.note("call", story=story.key, step=step.name, role=step.role, number=named.number, attempt=attempt)
+    order = _order(loop, named, story, step, record)
+    loop.doors.start(order._replace(now=look.tree.tree if look.tree else None))
+
+
+def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
+    earlier = [one for one in record.calls if one.attempt < call.attempt and one.ended]
+    # What was found wrong before a limit is still to be told after it.
+    ended = next((one.ended for one in reversed(earlier) if one.finding != "refused"), None) or {}
+    failure = str(ended.get("message", "")) if ended.get("finding") in ("failed", "lacking") else ""
+    mends = record.cause == CHECKS
+    is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
+    return CallOrder(
+        call,
+        story.key,
+        step,
+        story.baseline,
+        next(reversed(story.commits.values()), story.baseline),
+        story.tree,
+        story.code,
+        review=story.summary if is_fix and story.sent_back_by == "review" else "",
+        checks=_broken(loop.run) if mends else story.summary if is_fix and story.sent_back_by == "checks" else "",
+        failure=failure,
+        cut_short=bool(earlier) and earlier[-1].finding == "refused",
+        halfway=_halfway(loop.run, story, record),
+    )
+
+
+def _broken(run: RunRecord) -> str:
+    return next((check.excerpt for check in reversed(run.checks.values()) if not check.passed), "")
+
+
+def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> Halfway | None:
+    answers = [
+        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")))
+        for one in run.answers
+        if one.get("code") == "agent" and one.get("story") == story.key and one.get("number") == record.number
+    ]
+    return Halfway(answers=tuple(answers)) if answers else None
+
+
+def take_in(loop: Loop, look: Look, rule: Rule) -> None:
+    record = look.at.record
+    assert record is not None
+    assert record.last is not None
+    story = look.story or next(s for s in loop.run.stories.values() if s.current is record)
+    step = look.at.step or (RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix)
+    call = call_id(record, record.last)
+    got = loop.doors.gather(_order(loop, call, story, step, record))
+    entry = judge_call(step, record, got, loop.doors.now(), loop.doors.random())
+    loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)

@@ -1,0 +1,257 @@
+"""The table row by row: what leads to each one, and that nothing less does."""
+
+import pytest
+
+from bmad_autopilot.core.decide import decide, faults
+from bmad_autopilot.core.facts import (
+    VALUES,
+    Board,
+    Call,
+    Commit,
+    Epic,
+    Facts,
+    Gate,
+    Question,
+    Rest,
+    Row,
+    Step,
+    Target,
+)
+from bmad_autopilot.core.table import TABLE, Action, Rule, Wait, Wake
+
+OVER, LEFT_OUT = Target.OVER, Target.LEFT_OUT
+WORK = (Step.WORK, Step.REVIEW)
+NOT_TAKEN = (Call.ASKED, Call.HOPELESS, Call.FAILED, Call.LACKING, Call.REFUSED)
+
+ROWS = [
+    ("told-to-leave", Action.LEAVE, {"stop": True}),
+    ("agent-at-work", Action.WAIT_FOR_AGENT, {"call": Call.RUNNING}),
+    ("board-spoilt", Action.RESTORE_BOARD, {"board": Board.SPOILT}),
+    ("board-unreadable", Action.FAIL, {"board": Board.UNREADABLE}),
+    ("answer-there", Action.TAKE_ANSWER, {"question": Question.ANSWERED}),
+    ("answer-missing", Action.WAIT_FOR_ANSWER, {"question": Question.OPEN}),
+    ("call-over", Action.TAKE_IN, {"call": Call.ENDED}),
+    ("one-step-done", Action.FINISH, {"one_step": True, "commit": Commit.NONE}),
+    (
+        "retrospective-limit",
+        Action.WAIT_FOR_LIMIT,
+        {"target": OVER, "retrospective": True, "call": Call.NONE, "rest": Rest.LIMIT},
+    ),
+    (
+        "retrospective-due",
+        Action.RETROSPECT,
+        {
+            "target": OVER,
+            "retrospective": True,
+            "call": Call.NONE,
+            "rest": Rest.NONE,
+            "budget": True,
+            "ground": True,
+        },
+    ),
+    ("stories-left-out", "left-out", {"target": LEFT_OUT, "epic": (Epic.UNDER_WAY, Epic.OPEN)}),
+    ("epic-over", Action.CLOSE_EPIC, {"target": OVER, "epic": Epic.OPEN}),
+    ("epic-to-commit", Action.COMMIT, {"target": OVER, "commit": Commit.DUE}),
+    ("all-over", Action.FINISH, {"target": OVER}),
+    ("story-gone", Action.LET_GO, {"row": Row.GONE}),
+    ("row-edited", Action.NOTE_EDIT, {"row": Row.EDITED}),
+    ("ground-unsafe", "ground", {"ground": False}),
+    ("new-story", Action.BEGIN, {"begun": False}),
+    ("claim-undone", Action.SET_ROW, {"call": NOT_TAKEN, "row": Row.DUE}),
+    ("asked", "agent", {"call": Call.ASKED}),
+    ("hopeless", "hopeless", {"call": Call.HOPELESS}),
+    ("failed-for-good", "failed", {"call": (Call.FAILED, Call.LACKING, Call.REFUSED), "tries": False}),
+    ("good-unchecked", Action.CHECK, {"call": Call.GOOD, "gate": Gate.DUE}),
+    ("good-but-broken", Action.NEW_ROUND, {"call": Call.GOOD, "gate": Gate.CODE, "rounds": True}),
+    ("good-but-broken-again", "checks", {"call": Call.GOOD, "gate": Gate.SAME}),
+    ("good-but-not-here", "environment", {"call": Call.GOOD, "gate": Gate.ENVIRONMENT}),
+    ("good-row", Action.SET_ROW, {"call": Call.GOOD, "row": Row.DUE}),
+    ("good", Action.ACCEPT, {"call": Call.GOOD}),
+    ("changes-row", Action.SET_ROW, {"call": Call.CHANGES, "row": Row.DUE}),
+    ("changes-without-end", "rounds", {"call": Call.CHANGES, "rounds": False}),
+    ("changes-commit", Action.COMMIT, {"call": Call.CHANGES, "commit": Commit.DUE}),
+    ("changes", Action.NEW_ROUND, {"call": Call.CHANGES}),
+    ("finished-row", Action.SET_ROW, {"step": Step.NONE, "row": Row.DUE}),
+    ("finished", Action.COMMIT, {"step": Step.NONE, "commit": Commit.DUE}),
+    ("limit", Action.WAIT_FOR_LIMIT, {"rest": Rest.LIMIT}),
+    ("pause", Action.WAIT_FOR_PAUSE, {"rest": Rest.PAUSE}),
+    ("budget-spent", "budget", {"budget": False}),
+    ("epic-begins", Action.LIFT_EPIC, {"epic": Epic.BACKLOG, "step": WORK}),
+    ("unchecked", Action.CHECK, {"step": Step.REVIEW, "gate": Gate.DUE}),
+    ("broken", Action.FIX, {"step": Step.REVIEW, "gate": Gate.CODE, "fixes": True}),
+    ("broken-for-good", "checks", {"step": Step.REVIEW, "gate": Gate.SAME}),
+    ("not-here", "environment", {"step": Step.REVIEW, "gate": Gate.ENVIRONMENT}),
+    ("row-first", Action.SET_ROW, {"step": WORK, "row": Row.DUE}),
+    ("tidy-first", Action.COMMIT, {"step": WORK, "tidy": False}),
+    ("call", Action.CALL, {"step": WORK}),
+    ("stuck", "stuck", {"step": Step.NONE}),
+]
+
+
+def values_of(when: object) -> tuple[object, ...]:
+    return when if isinstance(when, tuple) else (when,)
+
+
+def facts_for(when: dict[str, object]) -> Facts:
+    return Facts(**{name: values_of(value)[0] for name, value in when.items()})  # type: ignore[arg-type]
+
+
+def test_there_is_an_example_for_every_row():
+    assert [name for name, _, _ in ROWS] == [rule.name for rule in TABLE]
+
+
+@pytest.mark.parametrize(("name", "does", "when"), ROWS, ids=[name for name, _, _ in ROWS])
+def test_what_leads_to_a_row_and_what_it_does(name, does, when):
+    rule = decide(facts_for(when))
+    assert rule.name == name
+    if isinstance(does, Action):
+        assert (rule.action, rule.question) == (does, "")
+    else:
+        assert (rule.action, rule.question) == (Action.ASK, does)
+
+
+@pytest.mark.parametrize(("name", "does", "when"), ROWS, ids=[name for name, _, _ in ROWS])
+def test_each_of_its_values_counts_and_no_other(name, does, when):
+    facts = facts_for(when)
+    for fact, named in when.items():
+        for value in VALUES[fact]:
+            found = decide(facts._replace(**{fact: value})).name  # type: ignore[arg-type]
+            assert (found == name) == (value in values_of(named)) or (name, value) in SAME, (fact, value)
+
+
+# A row that other values of the same fact lead to as well.
+SAME = {
+    ("good-but-broken-again", Gate.CODE),
+    ("broken-for-good", Gate.CODE),
+    ("all-over", LEFT_OUT),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("good-but-broken-again", Facts(call=Call.GOOD, gate=Gate.CODE, rounds=False)),
+        ("broken-for-good", Facts(step=Step.REVIEW, gate=Gate.CODE, fixes=False)),
+        ("all-over", Facts(target=LEFT_OUT, epic=Epic.CLOSED)),
+        ("all-over", Facts(target=LEFT_OUT, epic=Epic.UNLISTED)),
+        ("all-over", Facts(target=OVER, epic=Epic.CLOSED)),
+        ("call", Facts(call=Call.FAILED)),
+        ("call", Facts(call=Call.REFUSED)),
+    ],
+)
+def test_further_ways_to_a_row(name, facts):
+    assert decide(facts).name == name
+
+
+# Two things at once: which of them counts.
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("told-to-leave", Facts(stop=True, call=Call.RUNNING)),
+        ("agent-at-work", Facts(call=Call.RUNNING, board=Board.UNREADABLE)),
+        ("board-unreadable", Facts(board=Board.UNREADABLE, question=Question.ANSWERED)),
+        ("answer-missing", Facts(question=Question.OPEN, call=Call.ENDED)),
+        ("call-over", Facts(call=Call.ENDED, row=Row.EDITED)),
+        ("row-edited", Facts(row=Row.EDITED, ground=False)),
+        ("epic-over", Facts(target=OVER, epic=Epic.OPEN, commit=Commit.DUE)),
+        ("claim-undone", Facts(call=Call.ASKED, row=Row.DUE)),
+        ("good-unchecked", Facts(call=Call.GOOD, gate=Gate.DUE, row=Row.DUE)),
+        ("changes-without-end", Facts(call=Call.CHANGES, rounds=False, commit=Commit.DUE)),
+        ("limit", Facts(rest=Rest.LIMIT, budget=False)),
+        ("row-first", Facts(row=Row.DUE, tidy=False)),
+        ("call-over", Facts(call=Call.ENDED, one_step=True)),
+        ("good", Facts(call=Call.GOOD, commit=Commit.DUE, one_step=True)),
+    ],
+)
+def test_the_more_urgent_comes_first(name, facts):
+    assert decide(facts).name == name
+
+
+def test_nothing_special_is_the_usual_case():
+    usual = Facts()
+    assert decide(usual).name == "call"
+    assert usual.tries
+    assert usual.rounds
+    assert usual.fixes
+    assert not usual.retrospective
+
+
+@pytest.mark.parametrize(
+    ("name", "wakes"),
+    [
+        ("agent-at-work", {Wake.CHILD, Wake.FILE, Wake.TIMER, Wake.HUMAN}),
+        ("answer-missing", {Wake.HUMAN, Wake.FILE}),
+        ("limit", {Wake.TIMER, Wake.HUMAN}),
+        ("retrospective-limit", {Wake.TIMER, Wake.HUMAN}),
+        ("pause", {Wake.TIMER, Wake.HUMAN}),
+    ],
+)
+def test_what_ends_a_wait(name, wakes):
+    rule = next(rule for rule in TABLE if rule.name == name)
+    assert rule.wait is not None
+    assert set(rule.wait.wakes) == wakes
+    assert rule.wait.bound
+
+
+def test_the_table_has_no_faults():
+    assert list(faults()) == []
+
+
+LAST = Rule("last", {}, Action.FINISH)
+WAIT = Wait("its end", (Wake.TIMER,))
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([], ["the last row does not fit everything"]),
+        ([Rule("a", {"stop": (True,)}, Action.LEAVE)], ["the last row does not fit everything"]),
+        (
+            [Rule("a", {"stop": (True,)}, Action.LEAVE), Rule("a", {"begun": (True,)}, Action.LEAVE), LAST],
+            ["two rows are called a"],
+        ),
+        ([Rule("a", {"stop": ("maybe",)}, Action.LEAVE), LAST], ["a: stop is never ['maybe']"]),
+        ([Rule("a", {"stop": ()}, Action.LEAVE), LAST], ["a: stop is never []"]),
+        (
+            [Rule("a", {"stop": (True,)}, Action.ASK), LAST],
+            ["a: a question is named where one is asked, and nowhere else"],
+        ),
+        (
+            [Rule("a", {"stop": (True,)}, Action.LEAVE, "why"), LAST],
+            ["a: a question is named where one is asked, and nowhere else"],
+        ),
+        (
+            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT), LAST],
+            ["a: a wait has a bound and a wake-up, and nothing else has"],
+        ),
+        (
+            [Rule("a", {"stop": (True,)}, Action.LEAVE, wait=WAIT), LAST],
+            ["a: a wait has a bound and a wake-up, and nothing else has"],
+        ),
+        (
+            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT, wait=Wait("", (Wake.TIMER,))), LAST],
+            ["a: nothing ends this wait"],
+        ),
+        (
+            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT, wait=Wait("its end", ())), LAST],
+            ["a: nothing ends this wait"],
+        ),
+        (
+            [
+                Rule("a", {"stop": (True,)}, Action.LEAVE),
+                Rule("b", {"stop": (True,), "begun": (True,)}, Action.LEAVE),
+                LAST,
+            ],
+            ["b can never be reached: a stands above it"],
+        ),
+        (
+            [Rule("a", {"stop": (True, False)}, Action.LEAVE), LAST],
+            ["last can never be reached: a stands above it"],
+        ),
+        ([Rule("a", {"stop": (True,)}, Action.LEAVE), Rule("b", {"stop": (False,)}, Action.LEAVE), LAST], []),
+        ([Rule("a", {"stop": (True,)}, Action.WAIT_FOR_LIMIT, wait=WAIT), LAST], []),
+        ([Rule("a", {"stop": (True,)}, Action.ASK, "why"), LAST], []),
+    ],
+)
+def test_a_faulty_table_is_told_from_a_good_one(rules, said):
+    assert list(faults(rules)) == said
