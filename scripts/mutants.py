@@ -62,8 +62,6 @@ def judge(ended: Sequence[Ended], config: Config, *, whole: bool) -> int:
     unknown = [one for one in survived if one.mutant.key not in config.survivors]
     share = len(survived) / max(1, len(ended))
     _tell_files(ended)
-    for one in unknown:
-        print(f"survived, and mutants.toml gives no reason ({one.how}):\n  {_entry(one.mutant)}")
     if whole:
         left = {one.mutant.key for one in survived}
         for key in config.survivors.keys() - left:
@@ -96,6 +94,8 @@ def run(kept: Slot, mutants: Sequence[Mutant], config: Config, workers: int) -> 
     ended: list[Ended] = []
     for one in Runner(covered, slots, config.used_in).run(mutants):
         ended.append(one)
+        if one.survived and one.mutant.key not in config.survivors:
+            print(f"survived, and mutants.toml gives no reason ({one.how}):\n  {_entry(one.mutant)}", flush=True)
         if len(ended) % 100 == 0:
             print(f"{len(ended)} of {len(mutants)}, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return ended

@@ -2,7 +2,8 @@
 
 Each worker has a copy of the sources and tests, in which the changed module stands as a file: what a test starts
 as a program of its own sees the change too. A mutant is bounded by processor time, so that one that loops for ever
-is told from one that is slow on a busy machine, and by the clock, for one that waits for ever."""
+is told from one that is slow on a busy machine, and by the clock, for one that waits for ever: each test apart, so
+that a quick one that hangs is found out quickly."""
 
 import gc
 import importlib
@@ -27,8 +28,10 @@ from .mutants_made import Mutant
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "src/bmad_autopilot"
-CPU_SECONDS, CPU_TIMES = 5, 3  # so much, and so many times what its tests took on the code as it is
-CLOCK_SECONDS, CLOCK_TIMES = 20, 6
+# What a test may take: so much, and so many times what it took on the code as it is.
+CPU_SECONDS, CPU_TIMES = 2.0, 5.0
+CLOCK_SECONDS, CLOCK_TIMES = 10.0, 10.0
+START_SECONDS = 60.0
 MAX_MEMORY = 2 * 1024**3
 TURN = 0.005
 MAX_EXAMPLES = 30
@@ -47,11 +50,6 @@ class Ended(NamedTuple):
     mutant: Mutant
     survived: bool
     how: str  # the test that noticed, or what became of it
-
-
-class _Limits(NamedTuple):
-    cpu: int
-    clock: float
 
 
 class Slot:
@@ -84,12 +82,12 @@ class Slot:
         )  # with its time: the bytecode beside it is good again
         self.mutant = None
 
-    def start(self, work: Callable[[], int], limits: _Limits) -> None:
-        self.deadline = time.monotonic() + limits.clock
+    def start(self, work: Callable[[], int], seconds: float) -> None:
+        self.deadline = time.monotonic() + seconds
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                self._settle(limits)
+                self._settle()
                 code = work()
             except BaseException:
                 traceback.print_exc()
@@ -97,7 +95,7 @@ class Slot:
             sys.stdout.flush()
             os._exit(code)
 
-    def _settle(self, limits: _Limits) -> None:
+    def _settle(self) -> None:
         os.setsid()
         null, output = (
             os.open(os.devnull, os.O_RDONLY),
@@ -105,7 +103,6 @@ class Slot:
         )
         for fd, target in ((null, 0), (output, 1), (output, 2)):
             os.dup2(fd, target)
-        resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu, limits.cpu + 2))
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.environ["PYTHONPATH"] = str(self.folder / "src")
@@ -160,7 +157,7 @@ def cover(slot: Slot, tests: Sequence[str], left_out: Sequence[str]) -> Covered:
     """Run the tests on the code as it is, and note which lines each of them runs."""
     result = slot.folder / "covered.json"
     watch = _Watch(slot.folder, left_out, result)
-    slot.start(lambda: pytest.main([*_OPTIONS, *_own(slot), *tests], plugins=[watch]), _Limits(1200, 1200))
+    slot.start(lambda: pytest.main([*_OPTIONS, *_own(slot), *tests], plugins=[watch]), 1200.0)
     while (code := slot.poll()) is None:
         time.sleep(TURN)
     if code != 0:
@@ -217,15 +214,22 @@ def _every(lines: dict[int, list[str]]) -> set[str]:
 
 
 class _Chosen:
-    """A pytest plugin: some tests in an order of our own; the first that fails is named in a file."""
+    """A pytest plugin: some tests in our own order, each bounded; the first that fails is named in a file."""
 
-    def __init__(self, tests: Sequence[str], result: Path) -> None:
-        self._order = {name: index for index, name in enumerate(tests)}
+    def __init__(self, seconds: dict[str, float], result: Path) -> None:
+        self._seconds = seconds
+        self._order = {name: index for index, name in enumerate(seconds)}
         self._result = result
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted((i for i in items if i.nodeid in self._order), key=lambda i: self._order[i.nodeid])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """What these timers send ends the process: even a regular expression that backtracks for ever."""
+        seconds = self._seconds[nodeid]
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS + CPU_TIMES * seconds)
+        signal.setitimer(signal.ITIMER_REAL, CLOCK_SECONDS + CLOCK_TIMES * seconds)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -268,18 +272,17 @@ class Runner:
     def _start(self, slot: Slot, mutant: Mutant, tests: list[str]) -> None:
         slot.change(mutant)
         seconds = sum(self._covered.seconds[test] for test in tests)
-        limits = _Limits(round(CPU_SECONDS + CPU_TIMES * seconds), CLOCK_SECONDS + CLOCK_TIMES * seconds)
         killer = slot.folder / "killer"
         killer.unlink(missing_ok=True)
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        plugins = [_Chosen(tests, killer)]
+        plugins = [_Chosen({test: self._covered.seconds[test] for test in tests}, killer)]
 
         def work() -> int:
             sys.dont_write_bytecode = True
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             return pytest.main([*_OPTIONS, *_own(slot), *files], plugins=plugins)
 
-        slot.start(work, limits)
+        slot.start(work, START_SECONDS + CLOCK_TIMES * seconds)
 
     def _take_in(self, slot: Slot, mutant: Mutant, code: int) -> Ended:
         slot.restore()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmad_autopilot.core.decide import decide, faults
+from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.facts import (
     VALUES,
     Board,
@@ -17,7 +17,7 @@ from bmad_autopilot.core.facts import (
     Step,
     Target,
 )
-from bmad_autopilot.core.table import TABLE, Action, Rule, Wait, Wake
+from bmad_autopilot.core.table import TABLE, Action, Wake
 
 OVER, LEFT_OUT = Target.OVER, Target.LEFT_OUT
 WORK = (Step.WORK, Step.REVIEW)
@@ -127,22 +127,6 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "facts"),
-    [
-        ("good-but-broken-again", Facts(call=Call.GOOD, gate=Gate.CODE, rounds=False)),
-        ("broken-for-good", Facts(step=Step.REVIEW, gate=Gate.CODE, fixes=False)),
-        ("all-over", Facts(target=LEFT_OUT, epic=Epic.CLOSED)),
-        ("all-over", Facts(target=LEFT_OUT, epic=Epic.UNLISTED)),
-        ("all-over", Facts(target=OVER, epic=Epic.CLOSED)),
-        ("call", Facts(call=Call.FAILED)),
-        ("call", Facts(call=Call.REFUSED)),
-    ],
-)
-def test_further_ways_to_a_row(name, facts):
-    assert decide(facts).name == name
-
-
 # Two things at once: which of them counts.
 @pytest.mark.parametrize(
     ("name", "facts"),
@@ -191,67 +175,3 @@ def test_what_ends_a_wait(name, wakes):
     assert rule.wait is not None
     assert set(rule.wait.wakes) == wakes
     assert rule.wait.bound
-
-
-def test_the_table_has_no_faults():
-    assert list(faults()) == []
-
-
-LAST = Rule("last", {}, Action.FINISH)
-WAIT = Wait("its end", (Wake.TIMER,))
-
-
-@pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        ([], ["the last row does not fit everything"]),
-        ([Rule("a", {"stop": (True,)}, Action.LEAVE)], ["the last row does not fit everything"]),
-        (
-            [Rule("a", {"stop": (True,)}, Action.LEAVE), Rule("a", {"begun": (True,)}, Action.LEAVE), LAST],
-            ["two rows are called a"],
-        ),
-        ([Rule("a", {"stop": ("maybe",)}, Action.LEAVE), LAST], ["a: stop is never ['maybe']"]),
-        ([Rule("a", {"stop": ()}, Action.LEAVE), LAST], ["a: stop is never []"]),
-        (
-            [Rule("a", {"stop": (True,)}, Action.ASK), LAST],
-            ["a: a question is named where one is asked, and nowhere else"],
-        ),
-        (
-            [Rule("a", {"stop": (True,)}, Action.LEAVE, "why"), LAST],
-            ["a: a question is named where one is asked, and nowhere else"],
-        ),
-        (
-            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT), LAST],
-            ["a: a wait has a bound and a wake-up, and nothing else has"],
-        ),
-        (
-            [Rule("a", {"stop": (True,)}, Action.LEAVE, wait=WAIT), LAST],
-            ["a: a wait has a bound and a wake-up, and nothing else has"],
-        ),
-        (
-            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT, wait=Wait("", (Wake.TIMER,))), LAST],
-            ["a: nothing ends this wait"],
-        ),
-        (
-            [Rule("a", {"stop": (True,)}, Action.WAIT_FOR_AGENT, wait=Wait("its end", ())), LAST],
-            ["a: nothing ends this wait"],
-        ),
-        (
-            [
-                Rule("a", {"stop": (True,)}, Action.LEAVE),
-                Rule("b", {"stop": (True,), "begun": (True,)}, Action.LEAVE),
-                LAST,
-            ],
-            ["b can never be reached: a stands above it"],
-        ),
-        (
-            [Rule("a", {"stop": (True, False)}, Action.LEAVE), LAST],
-            ["last can never be reached: a stands above it"],
-        ),
-        ([Rule("a", {"stop": (True,)}, Action.LEAVE), Rule("b", {"stop": (False,)}, Action.LEAVE), LAST], []),
-        ([Rule("a", {"stop": (True,)}, Action.WAIT_FOR_LIMIT, wait=WAIT), LAST], []),
-        ([Rule("a", {"stop": (True,)}, Action.ASK, "why"), LAST], []),
-    ],
-)
-def test_a_faulty_table_is_told_from_a_good_one(rules, said):
-    assert list(faults(rules)) == said

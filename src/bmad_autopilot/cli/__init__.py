@@ -25,6 +25,7 @@ VERBS = {
     "answer": ("answer", "Answer a question, so that its run goes on."),
     "board": ("board", "Check, set and repair the board."),
     "agent": ("agent", "See that an agent works here; follow or stop a call."),
+    "demo": ("demo", "Watch an epic being taken to done on a sample project."),
     "simulate": ("simulate", "Rehearse with scripted agents in memory, before it costs anything."),
     "doctor": ("doctor", "Is everything here that is needed? Each line with its fix."),
     "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),

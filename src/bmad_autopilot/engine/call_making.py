@@ -7,7 +7,7 @@ from ..workflows.step_context import Answered, Halfway
 from .doors import CallId, CallOrder
 from .judging import judge_call
 from .loop_state import Loop
-from .observing import Look, call_id
+from .observing import Look, call_id, dollars_left
 from .position import CHECKS
 
 
@@ -65,6 +65,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         failure=failure,
         cut_short=bool(earlier) and earlier[-1].finding == "refused",
         halfway=_halfway(loop.run, story, record),
+        dollars=dollars_left(loop.lane, loop.run),
     )
 
 

@@ -45,6 +45,7 @@ class Job(NamedTuple):
     skill: Skill | None = None
     resume: str | None = None
     seconds: float = 0.0  # time limit; 0: the project's
+    dollars: float | None = None  # the most it may cost, where the client can be told
 
     @property
     def private(self) -> str:
@@ -127,6 +128,7 @@ def _request(job: Job, launcher: Launcher | None) -> Request:
         worktree=worktree,
         skill=_listed_name(job.skill) if job.skill else None,
         model=config.roles[job.step.role].model,
+        max_dollars=job.dollars,
         resume=job.resume,
         permissions=permissions,
         name=job.name,

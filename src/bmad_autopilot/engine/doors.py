@@ -47,6 +47,7 @@ class CallOrder(NamedTuple):
     failure: str = ""  # what went wrong in the last call of this very step
     cut_short: bool = False  # the call before was ended by a limit or a fault that passes
     halfway: Halfway | None = None
+    dollars: float | None = None  # what is left of the run's cap
 
 
 class Question(NamedTuple):

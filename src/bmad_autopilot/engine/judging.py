@@ -52,6 +52,8 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
         return finding if others == objections else _rows_first(got, finding)
     if got.verdict.outcome is Outcome.CANCELLED and got.verdict.message == STOPPED:
         return {"finding": Call.REFUSED}  # nobody's fault: it is simply called again
+    if got.verdict.outcome is Outcome.BUDGET:
+        return {"finding": Call.REFUSED}  # the run's own cap, which is asked about before the next call
     if reaction in (Reaction.PARK, Reaction.BACK_OFF):
         until = pause_for(record, got.verdict.outcome, now, random)
         return {"finding": Call.REFUSED, "until": until or None}

@@ -199,10 +199,16 @@ def _rest(doors: Doors, look: Look) -> tuple[Rest, float | None]:
 
 
 def _has_budget(doors: Doors, lane: Lane, run: RunRecord) -> bool:
-    times = 1.0 + run.allowance
-    if lane.max_cost is not None and run.dollars >= lane.max_cost * times:
+    left = dollars_left(lane, run)
+    if left is not None and left <= 0:
         return False
-    return lane.max_hours is None or doors.now() - run.began < lane.max_hours * 3600 * times
+    hours = (doors.now() - run.began) / 3600
+    return lane.max_hours is None or hours < lane.max_hours * (1.0 + run.allowance)
+
+
+def dollars_left(lane: Lane, run: RunRecord) -> float | None:
+    """Of the run's cap; None: there is none."""
+    return None if lane.max_cost is None else lane.max_cost * (1.0 + run.allowance) - run.dollars
 
 
 def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts) -> Look:

@@ -61,7 +61,16 @@ class AgentDoors(RepositoryDoors):
         project, step = self.project, order.step
         name = f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
         skill = skill_for(project, step)
-        job = Job(uuid.uuid4().hex, project, step, order.story, name, branch=self.lane.branch, skill=skill)
+        job = Job(
+            uuid.uuid4().hex,
+            project,
+            step,
+            order.story,
+            name,
+            branch=self.lane.branch,
+            skill=skill,
+            dollars=order.dollars,
+        )
         prompt = brief(
             job,
             books,

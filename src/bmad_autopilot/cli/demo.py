@@ -1,0 +1,53 @@
+"""bmad demo: see an epic taken to done, on a sample project, without an agent of your own."""
+
+import gc
+import signal
+from types import FrameType
+
+import click
+
+from .facts import terminal
+
+
+class Shown:
+    """Words as a shell's comments, commands behind its prompt: what is told is no output of any of them."""
+
+    def __init__(self, ctx: click.Context) -> None:
+        self._out = terminal(ctx)
+
+    def say(self, words: str) -> None:
+        from ..views.terminal import clean, wrap
+
+        self._out.remeasure()
+        lines = wrap(f"# {clean(words)}", min(self._out.width, 100), "# ")
+        click.echo("\n" + "\n".join(self._out.style(line, "cyan") for line in lines))
+
+    def typed(self, line: str) -> None:
+        click.echo("\n" + self._out.style(f"$ {line}", "bold"))
+
+
+@click.command()
+@click.option("--fast", is_flag=True, help="Without pauses to read in.")
+@click.option("--keep", is_flag=True, help="Keep the sample project, and say where it is.")
+@click.pass_context
+def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
+    """Watch an epic being taken to done, in about half a minute.
+
+    A sample project is made in a temporary folder and run by a scripted agent: a review round, a run that is killed
+    and resumed, a question and its answer. Needs git alone. Ctrl-C ends all of it and removes the folder."""
+    from ..sim.demo import play
+    from ..sim.demo_stage import open_stage
+
+    gc.enable()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    shown = Shown(ctx)
+    with open_stage(shown, ctx.obj[1], fast=fast, keep=keep) as stage:
+        play(stage)
+    shown.say("Next, in a project of your own:")
+    shown.typed("bmad doctor     # is everything here that is needed?")
+    shown.typed("bmad status     # where are we, and what comes next?")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
