@@ -92,6 +92,7 @@ EXAMPLES = [
     (Facts(row=Row.EDITED), "row-edited"),
     (Facts(ground=False), "ground-unsafe"),
     (Facts(begun=False), "new-story"),
+    (Facts(call=Call.LACKING, row=Row.DUE), "claim-undone"),
     (Facts(call=Call.ASKED), "asked"),
     (Facts(call=Call.HOPELESS), "hopeless"),
     (Facts(call=Call.LACKING, tries=False), "failed-for-good"),

@@ -36,9 +36,11 @@ class Ran(NamedTuple):
 
 
 class Sample:
-    def __init__(self, root: Path, habit: str = "honest", *, stories: int = 1, era: str = "classic") -> None:
+    def __init__(
+        self, root: Path, habit: str = "honest", *, stories: int = 1, era: str = "classic", seconds: float = 0.0
+    ) -> None:
         self.root = root
-        make_sample(str(root), 1, stories, agent_command=scripted(habit), era=era)
+        make_sample(str(root), 1, stories, agent_command=scripted(habit, seconds), era=era)
 
     def run(self, scope: str = "story", key: str = "1-1", *, person: Person | None = None, **options: Any) -> Ran:
         log: list[tuple[str, Mapping[str, Any]]] = []

@@ -25,7 +25,7 @@ SEEDS = range(60)
 
 
 def breaks(promise: str) -> str:
-    """The first of some worlds in which a promise does not hold; what it said. They crash more often than usual."""
+    """The first of some worlds in which a promise does not hold; what it said. They crash more than usual."""
     for seed in SEEDS:
         for problem in simulate(seed, Options(crash_rate=0.05)).broken:
             if problem.startswith(promise.replace("_", " ")):

@@ -22,8 +22,8 @@ class Shown:
         lines = wrap(f"# {clean(words)}", min(self._out.width, 100), "# ")
         click.echo("\n" + "\n".join(self._out.style(line, "cyan") for line in lines))
 
-    def typed(self, line: str) -> None:
-        click.echo("\n" + self._out.style(f"$ {line}", "bold"))
+    def typed(self, *lines: str) -> None:
+        click.echo("\n" + "\n".join(self._out.style(f"$ {line}", "bold") for line in lines))
 
 
 @click.command()
@@ -42,11 +42,16 @@ def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     shown = Shown(ctx)
-    with open_stage(shown, ctx.obj[1], fast=fast, keep=keep) as stage:
-        play(stage)
+    try:
+        with open_stage(shown, ctx.obj[1], fast=fast, keep=keep) as stage:
+            play(stage)
+    except KeyboardInterrupt:
+        shown.say("Left early. All that was started has been stopped.")
+        raise
     shown.say("Next, in a project of your own:")
-    shown.typed("bmad doctor     # is everything here that is needed?")
-    shown.typed("bmad status     # where are we, and what comes next?")
+    shown.typed(
+        "bmad doctor   # is everything there that is needed?", "bmad status   # where are we, what is next?"
+    )
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from ..board.risks import same_numbers
 from ..board.sprint import Row, find_row, read_board
 from ..core.commands import command
-from ..core.errors import AutopilotError
+from ..core.errors import AutopilotError, Place
 from ..core.statuses import DONE, PARKED, UNKNOWN, Kind
 from ..github.git import Git
 from ..github.ground import Ground, look_at_ground, refusal
@@ -31,7 +32,18 @@ NO_CAPS = Caps()
 def target_row(project: Project, scope: str, key: str) -> Row:
     """The row that was meant; an error that helps where it cannot be worked on."""
     kind = Kind.EPIC if scope == "epic" else Kind.STORY
-    row = find_row(read_board(project.require_board()), key, kind)
+    board = read_board(project.require_board())
+    row = find_row(board, key, kind)
+    stories = [
+        one for one in board.of_kind(Kind.STORY) if row.key == one.key or row.number in (one.epic, one.number)
+    ]
+    for number, twins in same_numbers(stories):
+        raise AutopilotError(
+            f"two stories are called {number}",
+            place=Place(board.path, twins[-1].line),
+            found=", ".join(twin.key for twin in twins),
+            expected="a number of its own for each: their files could not be told apart",
+        )
     if row.meaning in (PARKED, UNKNOWN):
         why = f": {row.reason}" if row.reason else ""
         raise AutopilotError(

@@ -1,62 +1,67 @@
-"""The demonstration: an epic from its backlog to done, with all that can come in between."""
+"""The demo: an epic from its backlog to done, with what can come in between."""
 
 from ..core.errors import EXIT_HUMAN
 from .demo_facts import Facts, check, is_under_way
-from .demo_stage import STORIES, Stage
+from .demo_project import STORIES
+from .demo_stage import Stage, await_while
 from .sample import story_keys
 
 
 def play(stage: Stage) -> None:
-    first, second, third = story_keys(1, STORIES)
-    stage.introduce(
-        "A small project planned with BMAD, made on the spot: two epics of three stories, nothing built yet. Git, "
-        "files and processes are real; the agent is a script, so nothing is paid and nothing leaves this machine."
-    )
     _look_around(stage)
-    _run_and_kill(stage, first, second)
-    _adopt(stage, second, third)
+    _run_and_kill(stage, story_keys(1, STORIES)[1])
+    _adopt(stage)
     _answer(stage)
     _look_back(stage)
     _sum_up(stage, check(stage.root, STORIES))
 
 
 def _look_around(stage: Stage) -> None:
+    stage.introduce(
+        "A small project planned with BMAD, made on the spot: two epics of three stories each, nothing built yet. "
+        "Git, files and processes are real. The agent is a script: it costs nothing (its prices are made up), and "
+        "nothing leaves this machine."
+    )
     stage.introduce("1. Where are we, and what comes next?")
     stage.bmad("status")
 
 
-def _run_and_kill(stage: Stage, first: str, second: str) -> None:
+def _run_and_kill(stage: Stage, second: str) -> None:
     stage.introduce(
-        f"2. Take epic 1 to done, story by story. What an agent says is not enough: the project's own check is run, "
-        f"and another agent reviews. {first} will be sent back once: a review round."
+        "2. Take epic 1 to done. Each story is written down (create-story), built (dev), put to the project's own "
+        "tests (checks) and reviewed by a fresh agent (code-review). The reviewer of 1-1 will ask for changes: a "
+        "second round."
     )
     run = stage.start_bmad("run-epic", "1")
-    stage.until(lambda: is_under_way(stage.root, second, "dev"), run, f"the dev step of {second}")
-    stage.kill(run)
+    await_while(run, lambda: is_under_way(stage.root, second, "dev"), f"the dev call of {second}")
+    stage.kill(run, "3. Now the run is killed, while an agent is at work on 1-2.")
 
 
-def _adopt(stage: Stage, second: str, third: str) -> None:
+def _adopt(stage: Stage) -> None:
     stage.say(
-        f"3. The run was just killed, while an agent writes the code of {second}. The agent goes on without it, and "
-        f"bmad resume takes over from there: dev is not started again. Then {third} needs a decision."
+        "The agent is not: it works on. `bmad resume` takes its call over, so dev is not started a second time. "
+        "After that the agent of 1-3 has a question, and the run waits for you."
     )
     stage.bmad("resume", ends_with=EXIT_HUMAN)
 
 
 def _answer(stage: Stage) -> None:
-    stage.introduce("4. A question only a person can answer. You take the second option, and the run goes on.")
+    stage.introduce("4. You answer with the second option, and the run goes on where it stood.")
     stage.bmad("answer", "1-3", "2")
     stage.bmad("resume")
 
 
 def _look_back(stage: Stage) -> None:
-    stage.introduce("5. What is there now? The board, and one commit for each story and each round of review.")
+    stage.introduce(
+        "5. Where are we now, and what was committed? A commit for each story and each round of changes."
+    )
     stage.bmad("status")
     stage.git("log", "--oneline")
 
 
 def _sum_up(stage: Stage, facts: Facts) -> None:
     stage.say(
-        f"Looked up and found so: {facts.stories} stories done, {facts.commits} commits, {facts.calls} agent calls, "
-        f"none of them made twice, ${facts.dollars:.2f} (the script's own made-up prices)."
+        f"Checked on the board, in git and in the record of each call: {facts.stories} stories done, "
+        f"{facts.commits} commits, {facts.calls} agent calls and none of them twice, ${facts.dollars:.2f} in "
+        "made-up prices."
     )

@@ -1,4 +1,4 @@
-"""What must be true once the demonstration is over, read from the project itself and from nobody's words."""
+"""What must be true once the demo is over, read from the project itself and from nobody's words."""
 
 import os
 from typing import NamedTuple
@@ -85,5 +85,5 @@ def _check_calls(root: str) -> tuple[int, float]:
 def _same(what: str, found: object, expected: object) -> None:
     if found != expected:
         raise AutopilotError(
-            f"the demonstration went wrong: {what}", found=str(found) or "(nothing)", expected=str(expected)
+            f"the demo went wrong: {what}", found=str(found) or "(nothing)", expected=str(expected)
         )

@@ -38,7 +38,9 @@ class RepositoryDoors(Ground):
     def tree(self, story: str) -> Tree:
         looked = self._look()
         if looked.tree is None or looked.problem:
-            raise AutopilotError(looked.problem or "git could not read the work tree", hint="git status")
+            raise AutopilotError(
+                looked.problem or "git could not read the work tree", hint="git status; is the disk full?"
+            )
         return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
 
     def _look(self) -> work.Work:

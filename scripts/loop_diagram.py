@@ -1,0 +1,133 @@
+"""Write docs/loop.md from the transition table: `python -m scripts.loop_diagram`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bmad_autopilot.core.facts import VALUES
+from bmad_autopilot.core.table import TABLE, Action, Rule
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "loop.md"
+
+HEAD = """\
+# The loop
+
+<!-- Made from src/bmad_autopilot/core/table.py by `python -m scripts.loop_diagram`; change it there. -->
+
+Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After a
+crash the next turn simply looks again. The rows are `core/table.py`, the facts `core/facts.py`; how things are found
+out is `engine/observing.py`, what each action does `engine/performing.py`.
+
+"""
+
+# In the order in which the table goes through them; each begins with the row named here.
+GROUPS = (
+    ("Whatever else", "told-to-leave"),
+    ("A question", "answer-there"),
+    ("A call that is over", "call-over"),
+    ("No story left", "one-step-done"),
+    ("The story's row", "story-gone"),
+    ("What the call came to", "claim-undone"),
+    ("Through all steps", "finished-row"),
+    ("Before a call", "limit"),
+    ("A hole in the table", "stuck"),
+)
+
+WORDS: dict[Action, str] = {
+    Action.LEAVE: "leave; agents go on",
+    Action.FINISH: "the run is completed",
+    Action.FAIL: "the run fails with what is wrong with the board",
+    Action.WAIT_FOR_ANSWER: "wait for an answer",
+    Action.WAIT_FOR_AGENT: "wait for the agent",
+    Action.WAIT_FOR_LIMIT: "wait until the limit resets",
+    Action.WAIT_FOR_PAUSE: "wait a while",
+    Action.ASK: "ask a person",
+    Action.TAKE_ANSWER: "take the answer",
+    Action.RESTORE_BOARD: "put the board back as it was before the call, keep the other aside",
+    Action.TAKE_IN: "gather what the call left, and judge it",
+    Action.BEGIN: "record the story's baseline",
+    Action.LET_GO: "save the work, let the story go",
+    Action.NOTE_EDIT: "take note of it: a person's word stands",
+    Action.SET_ROW: "set the story's row",
+    Action.LIFT_EPIC: "set the epic to in-progress",
+    Action.CLOSE_EPIC: "set the epic to done",
+    Action.CHECK: "run the project's checks",
+    Action.CALL: "call the agent for the step",
+    Action.FIX: "call for a mend",
+    Action.RETROSPECT: "call for the retrospective",
+    Action.ACCEPT: "the step is done",
+    Action.NEW_ROUND: "begin another review round",
+    Action.COMMIT: "commit",
+}
+
+
+def page() -> str:
+    return "\n".join([HEAD + _diagram(), _rows(), _waits(), _facts()])
+
+
+def groups() -> list[tuple[str, list[Rule]]]:
+    """Every row of the table in the group it stands in."""
+    firsts = {first: title for title, first in GROUPS}
+    found: list[tuple[str, list[Rule]]] = []
+    for rule in TABLE:
+        if rule.name in firsts:
+            found.append((firsts[rule.name], []))
+        found[-1][1].append(rule)
+    return found
+
+
+def _diagram() -> str:
+    lines = ["```mermaid", "flowchart TD", "  look([look]) --> g0"]
+    listed = groups()
+    for number, (title, rules) in enumerate(listed):
+        lines.append(f'  g{number}{{"{title}?"}}')
+        if number + 1 < len(listed):
+            lines.append(f"  g{number} -- no --> g{number + 1}")
+        for action in dict.fromkeys(rule.action for rule in rules):
+            names = [rule.name for rule in rules if rule.action is action]
+            label = "<br>".join(names[:4] + (["…"] if len(names) > 4 else []))
+            lines.append(f'  g{number} -- "{label}" --> {_node(action)}["{WORDS[action]}"]')
+    ends = " & ".join(_node(action) for action in (Action.LEAVE, Action.FINISH, Action.FAIL))
+    lines += [f"  {ends} --> over([the run ends])", "```", "", "Every other box leads back to *look*.", ""]
+    return "\n".join(lines)
+
+
+def _node(action: Action) -> str:
+    return action.value.replace("-", "_")
+
+
+def _rows() -> str:
+    lines = ["## Every row, first come first served", "", "| row | when | then |", "|---|---|---|"]
+    for title, rules in groups():
+        lines.append(f"| **{title}** | | |")
+        for rule in rules:
+            then = WORDS[rule.action] + (f": `{rule.question}`" if rule.question else "")
+            lines.append(f"| {rule.name} | {_when(rule)} | {then} |")
+    return "\n".join([*lines, ""])
+
+
+def _when(rule: Rule) -> str:
+    if not rule.when:
+        return "nothing above fits"
+    return "; ".join(f"{name}: {' or '.join(_each(values))}" for name, values in rule.when.items())
+
+
+def _waits() -> str:
+    lines = ["## Every wait ends", "", "| row | ends at the latest with | ends early with |", "|---|---|---|"]
+    for rule in TABLE:
+        if rule.wait is not None:
+            lines.append(f"| {rule.name} | {rule.wait.bound} | {', '.join(rule.wait.wakes)} |")
+    return "\n".join([*lines, ""])
+
+
+def _facts() -> str:
+    lines = ["## The facts it is decided from", "", "| fact | values |", "|---|---|"]
+    lines += [f"| {name} | {', '.join(_each(values))} |" for name, values in VALUES.items()]
+    return "\n".join([*lines, ""])
+
+
+def _each(values: tuple[object, ...]) -> Iterator[str]:
+    return ("yes" if value is True else "no" if value is False else str(value) for value in values)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
