@@ -37,8 +37,8 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 	@touch $@
 
 .PHONY: demo
-demo: venv ## A tour on a sample project made on the spot
-	@$(SCRUBBED) $(BIN)/python -m scripts.demo
+demo: venv ## Watch an epic being taken to done on a sample project made on the spot (half a minute)
+	@$(SCRUBBED) $(BIN)/bmad demo
 
 .PHONY: test
 test: venv ## The tests that need nothing but git (under five minutes)

@@ -47,11 +47,12 @@ def main() -> int:
     growth = interleaved(_growth_cases(installed, projects), max(3, options.rounds // 4))
     check = interleaved([_case("bmad board check, 10,000", installed, projects[10_000], "board", "check")], 3)
     changes = _change_times(installed, projects[10_000], options.rounds)
-    calls = _call_figures(installed, options.rounds)
+    calls = _figures(installed, "calls", options.rounds)
+    lanes = _figures(installed, "lanes", max(3, options.rounds // 3))
     _print_timings({**timings, **check}, timings[YARDSTICK])
     _print_calls(calls)
     _print_growth(growth)
-    bars = [*_bars({**timings, **check}, growth, changes), *_call_bars(calls)]
+    bars = [*_bars({**timings, **check}, growth, changes), *_call_bars(calls), *_lane_bars(lanes)]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
 
@@ -122,11 +123,12 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
     return [float(line) for line in done.stdout.split()]
 
 
-def _call_figures(installed: Installed, rounds: int) -> dict[str, list[float]]:
-    folder = FOLDER / "calls"
+def _figures(installed: Installed, name: str, rounds: int) -> dict[str, list[float]]:
+    """What a script of ours measures from inside the installed environment."""
+    folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    script = Path(__file__).with_name("calls.py")
+    script = Path(__file__).with_name(f"{name}.py")
     command = [str(installed.python), str(script), str(folder), str(rounds)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment())
     figures: dict[str, list[float]] = {
@@ -143,6 +145,16 @@ def _call_bars(calls: dict[str, list[float]]) -> list[Bar]:
         Bar("taken in when adopted", middle["adopted"], 50.0, "ms"),
         Bar("memory of a waiting shim", middle["memory"], 20.0, "MB"),
         Bar("load of a waiting shim", middle["cpu"], 0.2, "%"),
+    ]
+
+
+def _lane_bars(lanes: dict[str, list[float]]) -> list[Bar]:
+    wakes = sorted(lanes["wakes"])
+    return [
+        Bar("the loop, a call, beyond agent and checks", statistics.median(lanes["calls"]), 200.0, "ms"),
+        Bar("from a changed file to a look, p99", wakes[int(len(wakes) * 0.99)], 100.0, "ms"),
+        Bar("load of a waiting supervisor", statistics.median(lanes["cpu"]), 2.0, "%"),
+        Bar("1,000 simulated epics with crashes", statistics.median(lanes["epics"]), 60.0, "s"),
     ]
 
 

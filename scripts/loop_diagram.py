@@ -13,23 +13,23 @@ HEAD = """\
 
 <!-- Made from src/bmad_autopilot/core/table.py by `python -m scripts.loop_diagram`; change it there. -->
 
-Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After a
-crash the next turn simply looks again. The rows are `core/table.py`, the facts `core/facts.py`; how things are found
-out is `engine/observing.py`, what each action does `engine/performing.py`.
+Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After
+a crash the next turn simply looks again. The rows are `core/table.py`, the facts `core/facts.py`; how things are
+found out is `engine/observing.py`, what each action does `engine/performing.py`.
 
 """
 
 # In the order in which the table goes through them; each begins with the row named here.
 GROUPS = (
-    ("Whatever else", "told-to-leave"),
-    ("A question", "answer-there"),
-    ("A call that is over", "call-over"),
-    ("No story left", "one-step-done"),
-    ("The story's row", "story-gone"),
-    ("What the call came to", "claim-undone"),
-    ("Through all steps", "finished-row"),
-    ("Before a call", "limit"),
-    ("A hole in the table", "stuck"),
+    ("Told to leave, an agent at work, or no board to read", "told-to-leave"),
+    ("A question is open", "answer-there"),
+    ("A call has ended", "call-over"),
+    ("No story is left", "one-step-done"),
+    ("The story, its row or its ground is not as it was", "story-gone"),
+    ("A call was taken in", "claim-undone"),
+    ("The story is through all steps", "finished-row"),
+    ("Before the next call", "limit"),
+    ("None of these", "stuck"),
 )
 
 WORDS: dict[Action, str] = {
@@ -79,9 +79,9 @@ def _diagram() -> str:
     lines = ["```mermaid", "flowchart TD", "  look([look]) --> g0"]
     listed = groups()
     for number, (title, rules) in enumerate(listed):
-        lines.append(f'  g{number}{{"{title}?"}}')
+        lines.append(f'  g{number}{{"{title}"}}')
         if number + 1 < len(listed):
-            lines.append(f"  g{number} -- no --> g{number + 1}")
+            lines.append(f"  g{number} -- else --> g{number + 1}")
         for action in dict.fromkeys(rule.action for rule in rules):
             names = [rule.name for rule in rules if rule.action is action]
             label = "<br>".join(names[:4] + (["…"] if len(names) > 4 else []))

@@ -1,7 +1,8 @@
 """Do the tests notice a changed line? `python -m scripts.mutants [--sample] [FILE …]`, with mutants.toml.
 
 Fails when too many mutants survive, or one that mutants.toml does not give a reason for. `--sample` takes a fixed
-part of them, the same as long as their code is: chosen by a hash of what each one changes.
+part of them, the same as long as their code is: chosen by a hash of what each one changes. Those with a reason
+count as survivors and are not run, unless `--known` asks whether they are noticed by now.
 
 A runner of our own, because mutmut changes functions only (a third of our rules are tables and regular expressions
 at the top of modules), and a mutant that loops for ever held it up for minutes. This one bounds each mutant, runs
@@ -11,6 +12,7 @@ mutants_run.py)."""
 import argparse
 import hashlib
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -57,20 +59,21 @@ def is_sampled(mutant: Mutant, of_thousand: int) -> bool:
     return int.from_bytes(digest[:4], "big") % 1000 < of_thousand
 
 
-def judge(ended: Sequence[Ended], config: Config, *, whole: bool) -> int:
+def judge(ended: Sequence[Ended], config: Config) -> int:
     survived = [one for one in ended if one.survived]
     unknown = [one for one in survived if one.mutant.key not in config.survivors]
     share = len(survived) / max(1, len(ended))
     _tell_files(ended)
-    if whole:
-        left = {one.mutant.key for one in survived}
-        for key in config.survivors.keys() - left:
-            print(f"mutants.toml names one that does not survive: {' '.join(key)}")
     killed = len(ended) - len(survived)
-    print(
-        f"{killed} of {len(ended)} mutants noticed ({1 - share:.1%}), {len(survived)} survived, {len(unknown)} new"
-    )
+    counts = f"{len(survived)} survived, {len(unknown)} of them without a reason"
+    print(f"{killed} of {len(ended)} mutants noticed ({1 - share:.1%}), {counts}")
     return 1 if unknown or share > config.allowed else 0
+
+
+def outdated(ended: Sequence[Ended], config: Config) -> Iterator[str]:
+    """What mutants.toml gives a reason for, and all of them were run: no longer there, or noticed by now."""
+    survived = {one.mutant.key for one in ended if one.survived}
+    return (" ".join(key) for key in config.survivors if key not in survived)
 
 
 def _tell_files(ended: Sequence[Ended]) -> None:
@@ -104,10 +107,12 @@ def run(kept: Slot, mutants: Sequence[Mutant], config: Config, workers: int) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", action="store_true", help="a fixed part of them")
+    parser.add_argument("--known", action="store_true", help="those of mutants.toml too: are they noticed by now?")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("files", nargs="*", help="only of these: gates/verdict.py")
     options = parser.parse_args()
     config = read_config()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
     with tempfile.TemporaryDirectory(prefix="mutants-") as base:
         kept = Slot(Path(base) / "kept")
         kept.fill(ROOT)
@@ -117,8 +122,13 @@ def main() -> int:
             mutants = [mutant for mutant in mutants if mutant.file in options.files]
         if options.sample:
             mutants = [mutant for mutant in mutants if is_sampled(mutant, config.sample)]
-        ended = run(kept, mutants, config, options.workers)
-    return judge(ended, config, whole=not (options.sample or options.files))
+        known = config.survivors.keys() if not options.known else ()
+        ended = [Ended(mutant, True, "known") for mutant in mutants if mutant.key in known]
+        ended += run(kept, [mutant for mutant in mutants if mutant.key not in known], config, options.workers)
+    if not options.sample and not options.files:
+        for text in outdated(ended, config):
+            print(f"mutants.toml names one that does not survive: {text}")
+    return judge(ended, config)
 
 
 if __name__ == "__main__":

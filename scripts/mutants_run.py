@@ -97,6 +97,7 @@ class Slot:
 
     def _settle(self) -> None:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         null, output = (
             os.open(os.devnull, os.O_RDONLY),
             os.open(self.folder / "output", os.O_CREAT | os.O_TRUNC | os.O_RDWR),
@@ -124,6 +125,11 @@ class Slot:
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
+    def stop(self) -> None:
+        self.deadline = 0.0
+        if self.pid:
+            self.poll()
+
 
 def get_ready(files: Sequence[str]) -> None:
     from hypothesis import HealthCheck, Phase, settings
@@ -138,6 +144,7 @@ def get_ready(files: Sequence[str]) -> None:
     )
     _compile_patterns(files)
     os.environ |= {"CI": "1", "HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    os.environ["MUTANT_UNDER_TEST"] = "1"  # tests that count to thousands count to hundreds
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     gc.collect()
@@ -244,6 +251,13 @@ class Runner:
         self._killers: dict[str, Counter[str]] = {}
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Ended]:
+        try:
+            yield from self._run(mutants)
+        finally:
+            for slot in self._slots:
+                slot.stop()
+
+    def _run(self, mutants: Sequence[Mutant]) -> Iterator[Ended]:
         todo = list(reversed(mutants))
         while todo or any(slot.mutant for slot in self._slots):
             for slot in self._slots:

@@ -1,5 +1,8 @@
 """Words, numbers and ways of the core that others rely on to the letter."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from bmad_autopilot.core import errors, odd_keys
@@ -9,6 +12,7 @@ from bmad_autopilot.core.diagnostics import Severity
 from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.core.keys import identify, natural, number_of
 from bmad_autopilot.core.lines import comment_of, scan
+from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.core.results import EpicResult, ExecutionResult, StoryResult
 from bmad_autopilot.core.statuses import (
     EPIC_LIFE,
@@ -21,6 +25,12 @@ from bmad_autopilot.core.statuses import (
     read_status,
     suggest_status,
 )
+
+
+def in_order(items: list[str], key: Callable[[str], Any]) -> list[str]:
+    found = list(items)
+    found.reverse()
+    return sorted(found, key=key)
 
 
 def test_exit_codes_are_a_promise():
@@ -37,6 +47,7 @@ def test_an_error_is_an_exception_with_its_message():
 
 
 def test_words_others_read_stay_what_they_are():
+    assert [one.value for one in Owes] == ["story", "code", "revision", "verdict", "nothing"]
     assert [one.value for one in Severity] == ["error", "warning", "note"]
     assert [one.value for one in Kind] == ["epic", "story", "retrospective", "other"]
     assert STORY_LIFE == ("backlog", "ready-for-dev", "in-progress", "review", "done")
@@ -99,11 +110,9 @@ def test_regular_keys_need_no_careful_look(keys, monkeypatch):
 
 @pytest.mark.parametrize("keys", [["1-1-a", "odd"], ["1-1-a", "1-1-b"], ["epic-1a"], ["01-1-a"]])
 def test_other_keys_do(keys, monkeypatch):
-    seen = []
-    careful = odd_keys.identify_carefully
-    monkeypatch.setattr(odd_keys, "identify_carefully", lambda keys: seen.append(keys) or careful(keys))
-    assert list(identify(keys)) == keys
-    assert seen
+    monkeypatch.setattr(odd_keys, "identify_carefully", None)
+    with pytest.raises(TypeError):
+        identify(keys)
 
 
 @pytest.mark.parametrize(
@@ -116,16 +125,16 @@ def test_the_number_of_a_label(text, number):
 
 def test_numbers_sort_as_people_count():
     numbers = ["1", "1.2", "1.4", "1.4b", "1.10", "1.td.1", "2", "2.5", "10", "a"]
-    assert sorted(reversed(numbers), key=natural) == numbers
+    assert in_order(numbers, natural) == numbers
 
 
 def test_rows_without_a_number_come_last_and_retrospectives_after_the_stories():
     keys = ["epic-1", "1-1-a", "1-td-1-b", "epic-1-retrospective", "epic-2", "debug-1-x", "zebra"]
     rows = identify(keys)
-    assert sorted(reversed(keys), key=lambda key: rows[key].order) == keys
+    assert in_order(keys, lambda key: rows[key].order) == keys
     regular = ["epic-1", "1-1-a", "epic-1-retrospective", "epic-2", "2-1-b"]
     rows = identify(regular)
-    assert sorted(reversed(regular), key=lambda key: rows[key].order) == regular
+    assert in_order(regular, lambda key: rows[key].order) == regular
 
 
 @pytest.mark.parametrize(
@@ -144,17 +153,25 @@ def test_rows_without_a_number_come_last_and_retrospectives_after_the_stories():
         (["epic-7"], "7-abc-1-x", "7.abc.1"),
         (["epic-7"], "7-td-1", "7.td.1"),
         (["epic-7"], "7-abcd-1-x", "7"),
+        (["epic-3-retro"], "1-2-x", "1.2"),
+        ([], "1-0-0-x", "1.0"),
     ],
 )
 def test_further_keys(keys, key, number):
     assert identify([*keys, key])[key].number == number
 
 
+def test_a_number_further_on_may_have_zeros():
+    rows = identify(["1-0-00-a", "1-0-02-b"])
+    assert [row.number for row in rows.values()] == ["1.0.0", "1.0.2"]
+    assert [row.number for row in identify(["1-0-1", "1-0-2-b"]).values()] == ["1.0", "1.0"]
+
+
 def test_numbers_shared_by_some_do_not_keep_others_from_being_told_apart():
     keys = ["1-1-a", "3-0-1-x", "3-0-2-y", "3-0-10-z", "odd"]
     rows = identify(keys)
     assert [row.number for row in rows.values()] == ["1.1", "3.0.1", "3.0.2", "3.0.10", "odd"]
-    assert sorted(reversed(keys), key=lambda key: rows[key].order) == keys
+    assert in_order(keys, lambda key: rows[key].order) == keys
 
 
 FLAT = """\
@@ -274,11 +291,16 @@ def test_suggested_words(word, meaning):
 
 
 def test_a_suggestion_is_a_status_of_that_kind():
-    assert suggest_status("ready", Kind.EPIC) == suggest_status("ready-for-dev", Kind.EPIC) == "in-progress"
+    assert suggest_status("ready-for-dev", Kind.EPIC) == "in-progress"
+    assert suggest_status("ready", Kind.EPIC) is None
     assert suggest_status("qa", Kind.EPIC) is None
     assert suggest_status("testing-now", Kind.RETROSPECTIVE) is None
     assert suggest_status("review-again") == "review"
     assert suggest_status("ready-for-dev-2") == "ready-for-dev"
+    assert suggest_status("ready-for-dev") == "ready-for-dev"
+    assert suggest_status("review") == "review"
+    assert suggest_status("progress") == "in-progress"
+    assert suggest_status("lockback") is None
 
 
 def test_a_status_as_written():

@@ -206,7 +206,7 @@ def test_a_question_is_open_until_it_is_answered() -> None:
 
 
 def test_a_run_that_ended_goes_on_when_it_is_resumed() -> None:
-    over = [("run", {"a": 1}, 1.0), ("finished", {"status": "failed"}, 2.0)]
+    over: list[Entry] = [("run", {"a": 1}, 1.0), ("finished", {"status": "failed"}, 2.0)]
     assert fold(over).ended == "failed"
     assert fold([*over, ("resumed", {}, 3.0)]).ended == ""
     assert fold([*over, ("run", {"a": 2}, 3.0)]).head == {"a": 1}

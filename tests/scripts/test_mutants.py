@@ -105,8 +105,16 @@ def test_too_many_or_unknown_survivors_fail(survived, known, code, capsys):
     ended = [Ended(one, index < survived, "") for index, one in enumerate(every)]
     reasons = {one.key: "no matter" for one in every[:known]}
     config = mutants.Config([], [], [], {}, {}, 100, 0.1, reasons)
-    assert mutants.judge(ended, config, whole=True) == code
+    assert mutants.judge(ended, config) == code
     assert f"{10 - survived} of 10" in capsys.readouterr().out
+
+
+def test_a_reason_for_one_that_is_noticed_or_gone_is_out_of_date():
+    one, two = mutants_of("a.py", "x = 1\ny = 2\n")
+    reasons = {one.key: "no matter", two.key: "no matter", ("a.py", "", "z = 3", "z = 4"): "no matter"}
+    config = mutants.Config([], [], [], {}, {}, 100, 0.1, reasons)
+    ended = [Ended(one, True, ""), Ended(two, False, "")]
+    assert list(mutants.outdated(ended, config)) == ["a.py  y = 2 y = 3", "a.py  z = 3 z = 4"]
 
 
 def test_the_configuration_gives_a_reason_for_each_survivor():

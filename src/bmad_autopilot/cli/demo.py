@@ -33,8 +33,8 @@ class Shown:
 def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
     """Watch an epic being taken to done, in about half a minute.
 
-    A sample project is made in a temporary folder and run by a scripted agent: a review round, a run that is killed
-    and resumed, a question and its answer. Needs git alone. Ctrl-C ends all of it and removes the folder."""
+    A sample project is made in a temporary folder and run by a scripted agent: a review round, a run that is
+    killed and resumed, a question and its answer. Needs git alone. Ctrl-C ends it all and removes the folder."""
     from ..sim.demo import play
     from ..sim.demo_stage import open_stage
 

@@ -39,8 +39,8 @@ def _run_and_kill(stage: Stage, second: str) -> None:
 
 def _adopt(stage: Stage) -> None:
     stage.say(
-        "The agent is not: it works on. `bmad resume` takes its call over, so dev is not started a second time. "
-        "After that the agent of 1-3 has a question, and the run waits for you."
+        "That agent works on. `bmad resume` takes its call over, so dev is not started a second time. Later the "
+        "agent of 1-3 has a question, and the run waits for you."
     )
     stage.bmad("resume", ends_with=EXIT_HUMAN)
 

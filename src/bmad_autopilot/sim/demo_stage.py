@@ -1,6 +1,7 @@
 """Where the demo plays: a project in a temporary folder, and commands typed there for real."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -120,13 +121,25 @@ def open_stage(teller: Teller, color: str, *, fast: bool, keep: bool) -> Iterato
         make_project(stage.root, HASTY if fast else WORKING)
         yield stage
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # tidying up takes a moment, and is done to its end
-        stage.clear()
+        with _undisturbed():
+            stage.clear()
+            if not keep:
+                _remove(folder)
         if keep:
-            teller.say(f"The project stays in {stage.root}; there, bmad status says what comes next.")
-        else:
-            _remove(folder)
+            teller.say("The project stays; `bmad status` there says what comes next.")
+            teller.typed(f"cd {shlex.quote(stage.root)}")
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Tidying up takes a moment, and people press Ctrl-C again."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_IGN) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _remove(folder: str) -> None:

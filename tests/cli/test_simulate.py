@@ -1,0 +1,96 @@
+"""bmad simulate, as it is typed."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support import ProjectMaker
+from tests.terminals import piped
+
+
+def validated(output: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(output)
+    schema = json.loads(files("bmad_autopilot").joinpath("schemas/simulation.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    return document
+
+
+def test_one_world_is_told_in_order(tmp_path: Path) -> None:
+    done = piped("simulate", "--seed", "3", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    times = [line[:9] for line in lines[: lines.index("")]]
+    assert times == sorted(times)
+    assert "create-story of 1-1-list-accounts is called" in done.stdout
+    assert "1 world, 12 stories:" in done.stdout
+    assert lines[-1] == "every promise held"
+    assert list(tmp_path.iterdir()) == []  # nothing is written
+
+
+def test_verbose_shows_the_journal_too(tmp_path: Path) -> None:
+    options = ("simulate", "--epics", "1", "--stories", "1", "--no-crashes")
+    short = piped(*options, cwd=tmp_path).stdout
+    long = piped(*options, "-v", cwd=tmp_path).stdout
+    assert " note " not in short
+    assert " note          accepted" in long
+
+
+def test_many_worlds_are_summed_up(tmp_path: Path) -> None:
+    done = piped("simulate", "--seeds", "3", "--epics", "1", "--stories", "2", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("3 worlds, 6 stories:")
+    assert done.stdout.count("\n") == 4
+
+
+def test_it_is_also_told_to_programs(tmp_path: Path) -> None:
+    one = validated(piped("simulate", "--seed", "4", "--json", cwd=tmp_path).stdout)
+    assert (one["first_seed"], one["seeds"], one["broken"]) == (4, 1, [])
+    assert one["effects"][0]["told"]
+    many = validated(piped("simulate", "--seeds", "2", "--epics", "1", "--json", cwd=tmp_path).stdout)
+    assert "effects" not in many
+    assert many["totals"]["stories"] == 8
+
+
+def test_inside_a_project_its_own_policy_is_rehearsed(project: ProjectMaker) -> None:
+    sample = project()
+    sample.write("bmad-autopilot.toml", 'workflow = "full"\n')
+    done = piped("simulate", "--epics", "1", "--stories", "1", "--no-crashes", cwd=sample.root)
+    assert "validate of 1-1-list-accounts is called" in done.stdout
+    other = piped("simulate", "--epics", "1", "--stories", "1", "--workflow", "build", cwd=sample.root)
+    assert "build-auto of 1-1-list-accounts is called" in other.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--workflow", "nope"), "there is no workflow nope"),
+        (("--seeds", "0"), "0 is not in the range"),
+        (("--epics", "99"), "99 is not in the range"),
+        (("--seed", "x"), "is not a valid integer"),
+    ],
+)
+def test_bad_options_are_usage_errors(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    done = piped("simulate", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_broken_promise_fails_with_the_command_to_see_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gates believe everything."""
+    from click.testing import CliRunner
+
+    from bmad_autopilot.cli import bmad
+    from bmad_autopilot.engine import judging
+
+    monkeypatch.setattr(judging, "judge_work", lambda look: ())
+    done = CliRunner().invoke(bmad, ["-C", str(tmp_path), "simulate", "--seeds", "30"])
+    assert done.exit_code == 1
+    assert "breaks a promise" in done.output
+    assert "no liar reaches done" in done.output
+    assert "see it again: bmad simulate --seed" in done.output

@@ -1,0 +1,57 @@
+"""What a story asks for, to the letter."""
+
+import pytest
+
+from bmad_autopilot.gates.asked import asking_lines, names_path, wants_tests_gone
+
+
+def task(text: str) -> str:
+    return f"## Tasks\n\n- [ ] {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "named"),
+    [
+        ("Change .claude/", ".claude/hooks/a.sh", True),
+        ("Change .claude", ".claude/hooks/a.sh", False),
+        ("Change .claude/hooks", ".claude/hooks/a.sh", True),
+        ("Change .claude/hooks/", ".claude/hooks/a.sh", True),
+        ("Change .claude/hooks/*", ".claude/hooks/a.sh", True),
+        ("Change .claude/hook", ".claude/hooks/a.sh", False),
+        ("Change ./.CLAUDE/Hooks/A.sh", ".claude/hooks/a.sh", True),
+        ("Change x.claude/hooks/a.sh", ".claude/hooks/a.sh", False),
+        ("Change .mcp.json, and do not forget the tests", ".mcp.json", True),
+        ("Never change .mcp.json", ".mcp.json", False),
+        ("NEVER change .mcp.json", ".mcp.json", False),
+        ("No change of .mcp.json", ".mcp.json", False),
+        ("There is no other way than a long walk round it: change .mcp.json", ".mcp.json", True),
+    ],
+)
+def test_a_path_is_named_or_not(text, path, named):
+    assert names_path(task(text), path) is named
+
+
+def test_only_criteria_and_tasks_ask():
+    text = "# Story 1.2\n\nIntro\n\n## Notes\n\nnote\n\n## Acceptance Criteria\n\n1. one\n\n### More\n\n2. two\n"
+    assert "note" not in asking_lines("# Notes\n\nnote\n\n## Acceptance Criteria\n\n1. one\n")
+    assert "2. two" in asking_lines(text)
+    assert asking_lines("just text\n\n  more \n") == ("just text", "more")
+
+
+@pytest.mark.parametrize(
+    "old", ["csv_export", "csv-export.spec", "test_csv_export", "csv_export_tests", "specs-csv-export"]
+)
+def test_tests_are_about_what_their_name_says(old):
+    asked = task("Remove the CSV export")
+    assert wants_tests_gone(asked, f"tests/{old}.py", ["src/csv_export.ts"])
+    assert not wants_tests_gone(asked, f"tests/{old}.py", [])
+    assert not wants_tests_gone(asked, f"tests/{old}.py", ["src/csv_import.ts"])
+    assert not wants_tests_gone(task("Remove the CSV import"), f"tests/{old}.py", ["src/csv_export.ts"])
+
+
+def test_a_thing_whose_name_is_all_that_is_said():
+    assert wants_tests_gone("remove", "tests/test_remove.py", ["src/remove.py"])
+
+
+def test_a_name_of_nothing_but_test_is_about_nothing():
+    assert not wants_tests_gone(task("Remove the old cart"), "tests/test.py", ["src/spec.py"])
