@@ -1,8 +1,8 @@
 """What the loop costs beside its agents. Run inside the installed environment; prints JSON.
 
 `calls`: for each agent call of an epic, the milliseconds between the end of the one before and its own end,
-without the agent's time and the project's checks. `wakes`: from a write to the board to the look at it. `cpu`: of the
-supervisor while an agent works, in percent. `epics`: seconds for a thousand simulated epics with crashes."""
+without the agent's time and the project's checks. `wakes`: from a write to the board to the look at it. `cpu`:
+of the supervisor while an agent works, in percent. `epics`: seconds for a thousand simulated ones with crashes."""
 
 import json
 import os

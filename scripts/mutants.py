@@ -7,7 +7,7 @@ count as survivors and are not run, unless `--known` asks whether they are notic
 A runner of our own, because mutmut changes functions only (a third of our rules are tables and regular expressions
 at the top of modules), and a mutant that loops for ever held it up for minutes. This one bounds each mutant, runs
 only tests that reach the changed line, the one first that noticed most before, and starts no interpreter (see
-mutants_run.py)."""
+mutants_slot.py)."""
 
 import argparse
 import hashlib
@@ -22,8 +22,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .mutants_cover import cover
 from .mutants_made import Mutant, mutants_of
-from .mutants_run import PACKAGE, ROOT, Ended, Runner, Slot, cover, get_ready
+from .mutants_run import Ended, Runner
+from .mutants_slot import PACKAGE, Slot, get_ready
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 class Config(NamedTuple):
@@ -89,7 +93,7 @@ def _entry(mutant: Mutant) -> str:
 
 
 def run(kept: Slot, mutants: Sequence[Mutant], config: Config, workers: int) -> list[Ended]:
-    covered = cover(kept, config.tests, config.left_out)
+    covered = cover(kept, config.rooms, config.tests, config.left_out)
     slots = [Slot(kept.folder.with_name(f"worker-{number}")) for number in range(workers)]
     for slot in slots:
         slot.fill(kept.folder)  # with the bytecode that covering has made

@@ -57,7 +57,7 @@ class Conversation:
 
     def end(self, pressing: str = "") -> int:
         """Its exit code, once everything is read. `pressing`: a key pressed again and again until then, as people
-        do: one Ctrl-C that comes just before a prompt reads is taken note of when the prompt has read something."""
+        do: a Ctrl-C just before a prompt reads is taken note of only when the prompt has read something."""
         deadline = time.monotonic() + PATIENCE
         before = -1
         while self._read(deadline):

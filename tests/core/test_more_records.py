@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bmad_autopilot.core.records import Check, RunRecord, StepRecord, StoryRecord, fold
 
@@ -86,21 +84,6 @@ def test_an_entry_nobody_understands_says_nothing():
 def test_an_entry_that_lacks_something_breaks_nothing(entry):
     run = run_of(BEGUN, entry)
     assert run.stories[KEY].baseline == "b1"
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["story", "step", "call", "ended", "accepted", "asked", "answered", "round"]),
-            st.dictionaries(
-                st.sampled_from(["story", "number", "step", "means", "round", "attempt"]),
-                st.one_of(st.none(), st.integers(0, 3), st.sampled_from([KEY, "again"])),
-            ),
-        )
-    )
-)
-def test_no_journal_breaks_it(entries):
-    run_of(*entries)
 
 
 def test_taking_up_a_story_records_how_it_began():

@@ -46,7 +46,7 @@ def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
         with open_stage(shown, ctx.obj[1], fast=fast, keep=keep) as stage:
             play(stage)
     except KeyboardInterrupt:
-        shown.say("Left early. All that was started has been stopped.")
+        shown.say("Left early. Its agent has been stopped too: nothing goes on.")
         raise
     shown.say("Next, in a project of your own:")
     shown.typed(

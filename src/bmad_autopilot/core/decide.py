@@ -54,4 +54,5 @@ def _rule_faults(rule: Rule) -> Iterator[str]:
 
 def _covers(above: Rule, below: Rule) -> bool:
     """Every fact that fits `below` fits `above`."""
-    return all(set(below.when.get(name, VALUES.get(name, (None,)))) <= set(values) for name, values in above.when.items())
+    every = {name: below.when.get(name, VALUES.get(name, (None,))) for name in above.when}
+    return all(set(every[name]) <= set(values) for name, values in above.when.items())

@@ -1,0 +1,107 @@
+"""Which tests reach which line, and how long each of them takes."""
+
+import ast
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import coverage
+import pytest
+
+from .mutants_made import Mutant
+from .mutants_slot import PACKAGE, Slot
+
+MOST_SECONDS = 1200.0
+TURN = 0.05
+
+
+class Covered(NamedTuple):
+    seconds: dict[str, float]  # by test
+    tests: dict[str, dict[int, list[str]]]  # file below the package → line → tests that run it
+    importers: dict[str, set[str]]  # file below the package → test files that import it
+
+    def tests_of(self, mutant: Mutant, used_in: str) -> set[str]:
+        """Those that run its line; of what is run at import, those that run or import its file. `used_in`: a file
+        whose tests show what this one does."""
+        own = self.tests.get(mutant.file, {})
+        found = (
+            {test for line in mutant.lines for test in own.get(line, ())} if mutant.in_function else _every(own)
+        )
+        if not found or not mutant.in_function:
+            found |= _every(self.tests.get(used_in, {}))
+        if not mutant.in_function:
+            importers = self.importers.get(mutant.file, ())
+            found |= {test for test in self.seconds if test.partition("::")[0] in importers}
+        return found
+
+
+def _every(lines: dict[int, list[str]]) -> set[str]:
+    return {test for tests in lines.values() for test in tests}
+
+
+def cover(slot: Slot, rooms: Sequence[str], tests: Sequence[str], left_out: Sequence[str]) -> Covered:
+    """Run the tests on the code as it is, and note which lines of these rooms each of them runs."""
+    result = slot.folder / "covered.json"
+    watch = _Watch(f"{slot.folder}/{PACKAGE}/", rooms, left_out, result)
+    slot.start(lambda: pytest.main([*slot.options, *tests], plugins=[watch]), MOST_SECONDS)
+    while (code := slot.poll()) is None:
+        time.sleep(TURN)
+    if code != 0:
+        raise SystemExit(f"{slot.output()}\nmutants: the tests fail on the code as it is")
+    data = json.loads(result.read_text())
+    lines = {file: {int(line): ids for line, ids in found.items()} for file, found in data["tests"].items()}
+    files = {test.partition("::")[0] for test in data["seconds"]}
+    importers: dict[str, set[str]] = {}
+    for file in sorted(files):
+        for name in _imported((slot.folder / file).read_text("utf-8")):
+            importers.setdefault(f"{name.replace('.', '/')}.py", set()).add(file)
+    return Covered(data["seconds"], lines, importers)
+
+
+def _imported(source: str) -> Iterator[str]:
+    """Modules of the package, from its top: `core.errors`."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+        yield from (name.partition(".")[2] for name in names if name.startswith("bmad_autopilot."))
+
+
+class _Watch:
+    """A pytest plugin: coverage by test."""
+
+    def __init__(self, package: str, rooms: Sequence[str], left_out: Sequence[str], result: Path) -> None:
+        self._package = package
+        self._left_out = left_out
+        self._result = result
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        include = [f"{package}{room}/*" for room in rooms]
+        self._coverage = coverage.Coverage(data_file=None, config_file=False, include=include)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if not any(name in item.nodeid for name in self._left_out)]
+        self._coverage.start()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._coverage.switch_context(item.nodeid)
+        yield
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self._coverage.stop()
+        data = self._coverage.get_data()
+        tests = {
+            file.removeprefix(self._package): _contexts(data.contexts_by_lineno(file))
+            for file in data.measured_files()
+        }
+        self._result.write_text(json.dumps({"seconds": self._seconds, "tests": tests}))
+
+
+def _contexts(found: dict[int, list[str]]) -> dict[int, list[str]]:
+    return {line: [name for name in names if name] for line, names in found.items()}
