@@ -129,6 +129,18 @@ def test_the_build_era(tmp_path: Path) -> None:
     assert sample.git("status", "--porcelain") == ""
 
 
+def test_a_retrospective_is_held_where_that_was_asked_for_and_its_verdict_read(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    ran = sample.run("epic", "1", retrospective="run")
+    assert (ran.end.status, ran.questions) == ("completed", [])
+    held = ran.entries("ended")[-1]
+    assert (held["step"], held["finding"], held["summary"]) == ("retrospective", "good", "accepted")
+    assert sample.rows()["epic-1-retrospective"] == "done"
+    assert sample.git("status", "--porcelain") == ""
+    later = sample.run("epic", "1", retrospective="run")
+    assert (later.end.status, later.entries("call")) == ("completed", [])
+
+
 def test_one_step_only(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     ran = sample.run("step")

@@ -73,9 +73,9 @@ def test_a_commit_takes_only_its_paths() -> None:
 def test_history_that_was_rewound_no_longer_holds_the_commit() -> None:
     git = MemoryGit(FILES)
     sha = git.commit_paths([], "One", "run/1")
-    assert git.descends_from(sha)
+    assert git.descends(git.head, sha)
     git.head = git.commits[sha].parent
-    assert not git.descends_from(sha)
+    assert not git.descends(git.head, sha)
     assert git.find("run/1") is None
 
 

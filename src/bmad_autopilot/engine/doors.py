@@ -86,6 +86,7 @@ class Gathered(NamedTuple):
     asked: Asked | None = None
     row_reason: str = ""  # why the row is parked, where the board says so
     exit: int | None = None  # the process's
+    retrospective: str = ""  # its verdict, of a step that is one
 
 
 class CommitOrder(NamedTuple):

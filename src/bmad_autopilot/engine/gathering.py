@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..agents.attempts import Result, Spec
 from ..board.epics import read_all_epics
 from ..board.epics_files import find_epics_files
+from ..board.retrospectives import retrospective_verdict
 from ..board.specs import find_auto_results, read_auto_result, read_spec
 from ..board.sprint import Board, Row, board_from_text, read_board
 from ..board.stories import StoryFile, read_story
@@ -24,6 +25,7 @@ from ..github.history import is_ancestor
 from ..github.trees import changes
 from ..project.open import Project
 from ..runs.agent_state import read_agent_state
+from ..workflows.pipelines import RETROSPECTIVE
 from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
@@ -57,7 +59,7 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
     restore_purpose(place.folder, place.project.root.checkout)
     old = before.rows.get(order.story) if before else None
     held = contents(place.git, order.tree or _EMPTY, tree.tree or _EMPTY)
-    ended = _board_at_end(place, held) or now
+    ended = _board_at_end(place, held, before) or now
     left = ended.rows.get(order.story) if ended else None
     look = _work_look(place, order, spec, result, tree, held, books, before, ended, row)
     return Gathered(
@@ -71,15 +73,22 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
         _asked(books) or _blocked_build(place, order, books, result.started_at),
         (left.reason or "") if left else "",
         result.exit,
+        _retrospective(place) if order.step == RETROSPECTIVE else "",
     )
 
 
-def _board_at_end(place: Place, held: Contents) -> Board | None:
-    """As the call left it: whoever has moved a row since is a person."""
+def _retrospective(place: Place) -> str:
+    return retrospective_verdict(place.project.folders.implementation, place.lane.epic or "")
+
+
+def _board_at_end(place: Place, held: Contents, before: Board | None) -> Board | None:
+    """As the call left it: who has moved a row since is a person. Left unreadable, it was put back as before."""
     path = place.project.require_board()
     try:
         raw = held(_from_top(place.git.top, path), True)
         return board_from_text(Text(path, raw)) if raw is not None else None
+    except FileError:
+        return before
     except AutopilotError:
         return None
 

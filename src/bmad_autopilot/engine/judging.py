@@ -76,7 +76,7 @@ def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -
     if objections:
         return _lacking(got, objections)
     if step.owes is not Owes.VERDICT:
-        return {"finding": Call.GOOD}
+        return {"finding": Call.GOOD, **({"summary": got.retrospective} if got.retrospective else {})}
     review = got.review
     if review is None or review.result is Result.NONE:
         return {"finding": Call.LACKING, "message": "it ended well and gave no verdict that can be read"}

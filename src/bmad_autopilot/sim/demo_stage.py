@@ -116,6 +116,9 @@ def open_stage(teller: Teller, color: str, *, fast: bool, keep: bool) -> Iterato
     """Whatever happens, nothing of it is left but the project, if that is wanted."""
     use_plain_git()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="bmad-demo-"))
+    # What is killed leaves temporary files: here they go with the rest.
+    temporary = os.environ["TMPDIR"] = os.path.join(folder, "tmp")
+    os.mkdir(temporary)
     stage = Stage(os.path.join(folder, "ledger"), teller, color, fast=fast)
     try:
         make_project(stage.root, HASTY if fast else WORKING)
@@ -123,8 +126,7 @@ def open_stage(teller: Teller, color: str, *, fast: bool, keep: bool) -> Iterato
     finally:
         with _undisturbed():
             stage.clear()
-            if not keep:
-                _remove(folder)
+            _remove(temporary if keep else folder)
         if keep:
             teller.say("The project stays; `bmad status` there says what comes next.")
             teller.typed(f"cd {shlex.quote(stage.root)}")

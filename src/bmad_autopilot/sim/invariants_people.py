@@ -3,43 +3,62 @@
 from collections.abc import Callable, Iterator
 
 from ..core.statuses import Kind, read_status
-from .log import Actor, Effect
+from .log import Effect
 from .played import Played
+
+# What the loop writes down once it has read the row; it accepts only where the row says what it should.
+_SEEN = ("edited", "story", "gone", "accepted")
+
+
+class _Rows:
+    """Rows that a person has moved, until the journal shows that we have seen it."""
+
+    def __init__(self) -> None:
+        self.standing: dict[str, Effect] = {}
+        self._origin: dict[str, str] = {}  # what it was before they began to move it
+        self._unrecorded: dict[str, str] = {}  # what it was before a write of ours that is not recorded yet
+
+    def moved(self, key: str, edit: Effect) -> None:
+        first = self._origin.setdefault(key, _meaning(edit.data["before"]))
+        self.standing.pop(key, None)
+        back = _meaning(edit.data["after"]) in (first, self._unrecorded.get(key))
+        if not edit.data["during_call"] and not back:
+            self.standing[key] = edit
+
+    def noted(self, key: str, entry: str, before: str) -> None:
+        if entry in _SEEN:
+            self.standing.pop(key, None)
+        if entry in (*_SEEN, "ended"):
+            self._origin.pop(key, None)
+        if entry == "row":
+            self._unrecorded[key] = before
+        elif entry == "row-set":
+            self._unrecorded.pop(key, None)
+
+    def answered(self, key: str, code: str) -> None:
+        """They were asked about it: about all of them, or about this story."""
+        if code == "rows":
+            self.standing.clear()
+        self.standing.pop(key, None)
 
 
 def no_edit_is_overwritten(played: Played) -> Iterator[str]:
     """A row that a person moved is not moved by us before the journal has taken note of it. Not held against us:
     an edit while an agent works on that very story, which nobody can tell from the agent's own, and one in the
     moment between our write and its record when we die in between."""
-    standing: dict[str, Effect] = {}
-    origin: dict[str, str] = {}  # row → what it was before they began to move it
-    unrecorded: dict[str, str] = {}  # row → what it was before a write of ours that is not recorded
+    rows = _Rows()
     for effect in played.world.log.effects:
         key = str(effect.data.get("key") or effect.data.get("story") or "")
         if effect.kind == "edit-row":
-            first = origin.setdefault(key, _meaning(effect.data["before"]))
-            standing.pop(key, None)
-            now = _meaning(effect.data["after"])
-            if not effect.data["during_call"] and now not in (
-                first,
-                unrecorded.get(key),
-            ):
-                standing[key] = effect
-        elif effect.kind == "note" and effect.data["entry"] in ("edited", "story", "gone"):
-            standing.pop(key, None)
-            origin.pop(key, None)
-        elif effect.kind == "note" and effect.data["entry"] == "row":
-            unrecorded[key] = effect.data["before"]
-        elif effect.kind == "note" and effect.data["entry"] == "row-set":
-            unrecorded.pop(key, None)
-        elif effect.kind == "answer" and effect.data["code"] == "rows":
-            standing.clear()  # they were asked about it
+            rows.moved(key, effect)
+        elif effect.kind == "note":
+            rows.noted(key, effect.data["entry"], effect.data.get("before", ""))
         elif effect.kind == "answer":
-            standing.pop(key, None)
+            rows.answered(key, effect.data["code"])
         elif effect.kind == "restore-board":
-            standing.clear()  # theirs is kept aside, and said
-        elif effect.kind == "set-row" and effect.actor is Actor.US and key in standing:
-            edit = standing.pop(key)
+            rows.standing.clear()  # theirs is kept aside, and said
+        elif effect.kind == "set-row" and key in rows.standing:
+            edit = rows.standing.pop(key)
             if edit.data["after"] == effect.data["before"]:
                 yield f"{key}: {edit.data['after']} at {edit.at:.0f}, {effect.data['after']} at {effect.at:.0f}"
 

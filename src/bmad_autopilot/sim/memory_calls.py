@@ -2,7 +2,7 @@
 whoever looks in between, or after a machine went down, finds work half done."""
 
 from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from ..engine.doors import CallOrder
+from ..engine.doors import CallOrder, Tree
 from ..engine.judging import STOPPED
 from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, REVISION, STEPS
 from .desk import Ending, Job
@@ -30,6 +30,7 @@ class MemoryCall:
         self.taken_in = False
         self.tree_after: str | None = None  # None: nobody could look
         self.board_before = b""
+        self.left: Tree | None = None  # the same with what belongs to it
         self.board_after: bytes | None = None
         self.story_before: bytes | None = None
         self.spec_before: bytes | None = None
@@ -85,6 +86,7 @@ class MemoryCall:
         self.state = "finished"
         self.ends_at = now
         self.tree_after = git.tree()
+        self.left = Tree(git.head, git.branch, self.tree_after, git.code(self._books.apart(self.order.story)))
         self.board_after = git.files.get(self._books.board)
         self.outside = tuple(sorted(set(git.outside) - self._outside_before))
 

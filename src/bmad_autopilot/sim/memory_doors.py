@@ -122,8 +122,9 @@ class MemoryDoors:
 
     def gather(self, order: CallOrder) -> Gathered:
         self.world.point("gather", Phase.BEFORE_INTENT)
-        self.world.calls[self.run, order.id].taken_in = True
-        got = gather(self.world, self.run, self.lane, order, self.tree(order.story))
+        call = self.world.calls[self.run, order.id]
+        call.taken_in = True
+        got = gather(self.world, self.run, self.lane, order, call.left or self.tree(order.story))
         self._done("gather", call=order.id)
         return got
 

@@ -41,9 +41,11 @@ def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> 
 
 
 def _board_at_end(world: World, call: MemoryCall) -> bytes:
-    """As the call left it: whoever has moved a row since is a person."""
+    """As the call left it: who has moved a row since is a person. Left unreadable, it was put back as before."""
     left = call.board_after
-    return left if left is not None and is_readable(left) else world.board
+    if left is None:
+        return world.board
+    return left if is_readable(left) else call.board_before
 
 
 def _look(
@@ -74,8 +76,8 @@ def _look(
         story_before=Document(story.path if story else "story", asked) if asked is not None else None,
         rows_before=raw_statuses(call.board_before) if is_readable(call.board_before) else {},
         rows_after=raw_statuses(ended) if is_readable(ended) else None,
-        descends=git.descends_from(order.head) and git.descends_from(call.head_before),
-        same_branch=git.branch == lane.branch,
+        descends=all(git.descends(tree.head, head) for head in (order.head, call.head_before)),
+        same_branch=tree.branch == lane.branch,
         outside=call.outside,
         commands=CHECKS,
     )

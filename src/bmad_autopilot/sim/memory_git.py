@@ -104,19 +104,19 @@ class MemoryGit:
     def head_files(self) -> Files:
         return self.commits[self.head].files if self.head else {}
 
-    def history(self) -> list[Commit]:
-        """From HEAD back."""
-        found, sha = [], self.head
-        while sha is not None:
-            found.append(self.commits[sha])
-            sha = self.commits[sha].parent
+    def history(self, head: str | None) -> list[Commit]:
+        """From there back."""
+        found = []
+        while head is not None:
+            found.append(self.commits[head])
+            head = self.commits[head].parent
         return found
 
     def find(self, key: str) -> str | None:
-        return next((commit.sha for commit in self.history() if commit.key == key), None)
+        return next((commit.sha for commit in self.history(self.head) if commit.key == key), None)
 
-    def descends_from(self, baseline: str | None) -> bool:
-        return baseline is None or any(commit.sha == baseline for commit in self.history())
+    def descends(self, head: str | None, baseline: str | None) -> bool:
+        return baseline is None or any(commit.sha == baseline for commit in self.history(head))
 
     def dirty(self) -> tuple[str, ...]:
         """What differs from HEAD."""

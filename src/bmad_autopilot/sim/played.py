@@ -48,9 +48,20 @@ class Played:
         or approved against the review."""
         cast, log = self.scenario.cast, self.world.log
         found = {str(effect.data["key"]) for effect in self.edits()}
-        found |= {str(effect.data["story"]) for effect in log.of("write-file")}
+        found |= self._written_beside()
         found |= {str(e.data["story"]) for e in log.of("answer") if e.data["answer"] in ("fix", "approve")}
         return found | {story for story, habit in cast.habits.items() if habit != cast.first[story]}
+
+    def _written_beside(self) -> set[str]:
+        """Stories that were begun and not over when a person wrote a file: it counts as work on them."""
+        found: set[str] = set()
+        begun = ""
+        for effect in self.world.log.of("note", "write-file"):
+            if effect.kind == "write-file":
+                found |= {begun, str(effect.data["story"])}
+            elif effect.data["entry"] == "story":
+                begun = str(effect.data["story"])
+        return found
 
     def skipped(self) -> Iterator[str]:
         return (str(e.data["story"]) for e in self.world.log.of("answer") if e.data["answer"] == "skip")
