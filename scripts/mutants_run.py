@@ -60,7 +60,8 @@ class Runner:
         self._covered = covered
         self._slots = slots
         self._used_in = used_in  # a program of its own, or data: file → file whose tests show what it does
-        self._killers: dict[str, Counter[str]] = {}
+        self._killers: dict[str, Counter[str]] = {}  # of a file: tests, and files of tests
+        self._rest: dict[Slot, list[str]] = {}
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[Ended]:
         try:
@@ -75,35 +76,44 @@ class Runner:
             for slot in self._slots:
                 if slot.mutant is None and todo:
                     mutant = todo.pop()
-                    tests = self._tests_of(mutant)
-                    if tests:
-                        self._start(slot, mutant, tests)
+                    first, rest = self._tests_of(mutant)
+                    if first:
+                        slot.change(mutant)
+                        self._start(slot, first, rest)
                     else:
                         yield Ended(mutant, True, "no test runs it")
                 elif slot.mutant is not None and (code := slot.poll()) is not None:
-                    yield self._take_in(slot, slot.mutant, code)
+                    if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED) and self._rest[slot]:
+                        self._start(slot, self._rest[slot], [])
+                    else:
+                        yield self._take_in(slot, slot.mutant, code)
             time.sleep(TURN)
 
-    def _tests_of(self, mutant: Mutant) -> list[str]:
-        """Who noticed most comes first, then who is quick."""
-        found = self._covered.tests_of(mutant, self._used_in.get(mutant.file, ""))
-        killers = self._killers.get(mutant.file, Counter())
-        return sorted(found, key=lambda test: (-killers[test], self._covered.seconds[test], test))
+    def _tests_of(self, mutant: Mutant) -> tuple[list[str], list[str]]:
+        """In two parts, because collecting costs more than running: the file that noticed most, or is called after
+        the changed one; then all others."""
+        tests = self._covered.tests_of(mutant, self._used_in.get(mutant.file, ""))
+        killers = self._killers.setdefault(mutant.file, Counter())
+        stem = Path(mutant.file).stem
+        files = {test.partition("::")[0] for test in tests}
+        best = max(sorted(files), key=lambda file: (killers[file], stem in file), default="")
+        ordered = sorted(tests, key=lambda test: (-killers[test], self._covered.seconds[test], test))
+        first = [test for test in ordered if test.partition("::")[0] == best]
+        return first, [test for test in ordered if test.partition("::")[0] != best]
 
-    def _start(self, slot: Slot, mutant: Mutant, tests: list[str]) -> None:
-        slot.change(mutant)
-        seconds = sum(self._covered.seconds[test] for test in tests)
+    def _start(self, slot: Slot, tests: list[str], rest: list[str]) -> None:
+        self._rest[slot] = rest
+        seconds = {test: self._covered.seconds[test] for test in tests}
         killer = slot.folder / "killer"
         killer.unlink(missing_ok=True)
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        plugins = [_Chosen({test: self._covered.seconds[test] for test in tests}, killer)]
 
         def work() -> int:
             sys.dont_write_bytecode = True
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-            return pytest.main([*slot.options, *files], plugins=plugins)
+            return pytest.main([*slot.options, *files], plugins=[_Chosen(seconds, killer)])
 
-        slot.start(work, START_SECONDS + CLOCK_TIMES * seconds)
+        slot.start(work, START_SECONDS + CLOCK_TIMES * sum(seconds.values()))
 
     def _take_in(self, slot: Slot, mutant: Mutant, code: int) -> Ended:
         slot.restore()
@@ -112,7 +122,7 @@ class Runner:
             return Ended(mutant, True, "all tests pass")
         if killer.exists():
             test = killer.read_text()
-            self._killers.setdefault(mutant.file, Counter())[test] += 1
+            self._killers[mutant.file].update((test, test.partition("::")[0]))
             return Ended(mutant, False, test)
         if code == pytest.ExitCode.NO_TESTS_COLLECTED:
             return Ended(mutant, True, "its tests are called otherwise now")

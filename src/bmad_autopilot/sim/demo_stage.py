@@ -125,8 +125,10 @@ def open_stage(teller: Teller, color: str, *, fast: bool, keep: bool) -> Iterato
         yield stage
     finally:
         with _undisturbed():
-            stage.clear()
-            _remove(temporary if keep else folder)
+            try:
+                stage.clear()
+            finally:
+                _remove(temporary if keep else folder)
         if keep:
             teller.say("The project stays; `bmad status` there says what comes next.")
             teller.typed(f"cd {shlex.quote(stage.root)}")

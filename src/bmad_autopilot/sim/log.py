@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 LAST = 40  # shown of a run that broke a promise
 
 
+# Of an entry of the journal, what is worth a place in a line.
+_OF_NOTES = "entry story key step number attempt finding before after status round means label cause".split()
+
+
 class Actor(StrEnum):
     US = "us"
     AGENT = "agent"
@@ -22,7 +26,12 @@ class Effect(NamedTuple):
     data: dict[str, Any]
 
     def line(self) -> str:
-        told = "  ".join(_told(value) for value in self.data.values() if value not in (None, "", (), []))
+        shown = (
+            [self.data[name] for name in _OF_NOTES if name in self.data]
+            if self.kind == "note"
+            else self.data.values()
+        )
+        told = "  ".join(_told(value) for value in shown if value not in (None, "", (), []))
         return f"{clock(self.at)}  {self.actor:<6}  {self.kind:<13} {told}"[:200]
 
 

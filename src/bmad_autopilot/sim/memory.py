@@ -44,6 +44,7 @@ class World:
         self.readable_board = self.board  # as it was before a person spoilt it
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
+        self._at_work: MemoryCall | None = None  # and not yet halfway
 
     # time
 
@@ -54,9 +55,18 @@ class World:
     def advance(self, to: float) -> None:
         while self._events and self._events[0][0] <= to:
             at, _, event = heapq.heappop(self._events)
+            self._half(at)
             self.now = max(self.now, at)
             event()
+        self._half(to)
         self.now = max(self.now, to)
+
+    def _half(self, at: float) -> None:
+        """No event: nobody wakes up because an agent is halfway."""
+        call = self._at_work
+        if call is not None and call.halfway_at <= at:
+            call.do_half(self.git)
+            self._at_work = None
 
     def next_event(self) -> float | None:
         return self._events[0][0] if self._events else None
@@ -94,7 +104,7 @@ class World:
         self.calls[run, call.order.id] = call
         call.begin(self.git, self.now)
         self.did(Actor.US, "start", run, call=call.order.id, story=call.order.story, habit=call.habit.name)
-        self.schedule(call.halfway_at, lambda: call.do_half(self.git))
+        self._at_work = call
         self.schedule(call.ends_at, lambda: self._end(run, call))
 
     def _end(self, run: str, call: MemoryCall) -> None:

@@ -18,7 +18,8 @@ class MemoryBooks:
         self._git = git
         self.folder = folder
         self.board = board
-        self._known: list[str] = []
+        self.dirty: tuple[str, ...] = ()  # what was changed before the run began
+        self._known: dict[tuple[str, bool], list[str]] = {}
         self._listed = -1
 
     def story(self, key: str) -> str | None:
@@ -32,15 +33,15 @@ class MemoryBooks:
         return next(iter(self._matching(key, spec=True)), None)
 
     def _matching(self, key: str, *, spec: bool) -> list[str]:
-        wanted = (number_of(key), spec)
-        return sorted(path for path in self._pages() if _named(path, key) == wanted)
-
-    def _pages(self) -> list[str]:
-        """Every page in the folder; listed anew only when a file has come or gone."""
+        """Looked for anew only when a file has come or gone."""
         if self._listed != self._git.listing:
-            self._known = [p for p in self._git.files if p.startswith(self.folder) and p.endswith(".md")]
-            self._listed = self._git.listing
-        return self._known
+            self._listed, self._known = self._git.listing, {}
+        found = self._known.get((key, spec))
+        if found is None:
+            wanted = (number_of(key), spec)
+            pages = (path for path in self._git.files if path.startswith(self.folder) and path.endswith(".md"))
+            found = self._known[key, spec] = sorted(path for path in pages if _named(path, key) == wanted)
+        return found
 
     def state(self, key: str) -> str:
         return _beside(self.folder, key)[0]
@@ -50,7 +51,7 @@ class MemoryBooks:
 
     def apart(self, key: str) -> list[str]:
         """What may change without the code having changed."""
-        found = (self.board, self.story(key), self.spec(key), f"{self.folder}/deferred-work.md")
+        found = (self.board, self.story(key), self.spec(key), f"{self.folder}/deferred-work.md", *self.dirty)
         return [path for path in found if path]
 
     def document(self, path: str | None) -> Document | None:

@@ -10,7 +10,7 @@ from ..core.records import Check
 from ..engine.doors import CallId, CallOrder, CommitOrder, Entry, Gathered, Question, Tree
 from ..engine.lane import Lane
 from .faults import INTENTS, Phase
-from .log import Actor
+from .log import Actor, Effect
 from .memory import MemoryQuestion, World
 from .memory_board import is_readable, rows_of, with_status
 from .memory_calls import MemoryCall
@@ -44,7 +44,7 @@ class MemoryDoors:
         if is_intent:
             self.world.point(kind, Phase.BEFORE_INTENT)
         self.world.journals.setdefault(self.run, []).append((kind, data, self.world.now))
-        self.world.did(Actor.US, "note", self.run, entry=kind, **_named(data))
+        self.world.log.effects.append(Effect(self.world.now, Actor.US, "note", self.run, {**data, "entry": kind}))
         self.world.point(kind, Phase.AFTER_INTENT if is_intent else Phase.AFTER_RECORD)
         return self.world.now
 
@@ -197,23 +197,3 @@ class MemoryDoors:
 
 def _same(one: Question, other: Question) -> bool:
     return one.turn == other.turn and (one.story, one.call, one.text) == (other.story, other.call, other.text)
-
-
-_TOLD = (
-    "story",
-    "key",
-    "step",
-    "number",
-    "attempt",
-    "finding",
-    "before",
-    "after",
-    "status",
-    "round",
-    "means",
-    "label",
-)
-
-
-def _named(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: data[name] for name in _TOLD if name in data}

@@ -66,7 +66,7 @@ def _look(
         order.step.owes,
         order.story,
         number_of(order.story),
-        changes(before, after),
+        tuple(change for change in changes(before, after) if change.path not in lane.dirty),
         contents(before, after),
         tree.code != order.code,
         tree.code != call.code_before,

@@ -87,6 +87,7 @@ def play(seed: int, options: Options = DEFAULTS) -> Played:
 def _run(world: World, scenario: Scenario, session: Session, fate: Random) -> str:
     """One lane, its supervisor started again and again until there is nothing left to start it for."""
     lane = session.lane = session.lane._replace(dirty=world.git.dirty())
+    world.books.dirty = lane.dirty
     for number in range(MAX_SESSIONS):
         try:
             ending = _session(world, scenario, session.run, lane, resumed=number > 0)
