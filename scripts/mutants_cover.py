@@ -27,14 +27,11 @@ class Covered(NamedTuple):
         """Those that run its line; of what is run at import, those that run or import its file. `used_in`: a file
         whose tests show what this one does."""
         own = self.tests.get(mutant.file, {})
-        found = (
-            {test for line in mutant.lines for test in own.get(line, ())} if mutant.in_function else _every(own)
-        )
-        if not found or not mutant.in_function:
-            found |= _every(self.tests.get(used_in, {}))
-        if not mutant.in_function:
+        found = {test for line in mutant.lines for test in own.get(line, ())} if mutant.in_function else set()
+        if not found:  # a function may be called at import only
             importers = self.importers.get(mutant.file, ())
-            found |= {test for test in self.seconds if test.partition("::")[0] in importers}
+            found = {test for test in self.seconds if test.partition("::")[0] in importers}
+            found |= _every(own) | _every(self.tests.get(used_in, {}))
         return found
 
 

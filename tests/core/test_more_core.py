@@ -161,6 +161,12 @@ def test_further_keys(keys, key, number):
     assert identify([*keys, key])[key].number == number
 
 
+@pytest.mark.parametrize("epic", ["a", "a-b", "a-b-c", "a-b-c-d"])
+def test_an_epic_may_have_up_to_four_words(epic):
+    row = identify([f"epic-{epic}", f"{epic}-1-x"])[f"{epic}-1-x"]
+    assert (row.epic, row.number) == (epic.replace("-", "."), f"{epic.replace('-', '.')}.1")
+
+
 def test_a_number_further_on_may_have_zeros():
     rows = identify(["1-0-00-a", "1-0-02-b"])
     assert [row.number for row in rows.values()] == ["1.0.0", "1.0.2"]
@@ -301,6 +307,7 @@ def test_a_suggestion_is_a_status_of_that_kind():
     assert suggest_status("review") == "review"
     assert suggest_status("progress") == "in-progress"
     assert suggest_status("lockback") is None
+    assert suggest_status("donut") is None
 
 
 def test_a_status_as_written():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.core.records import Check, RunRecord, StepRecord, StoryRecord, fold
+from bmad_autopilot.core.records import CallRecord, Check, RunRecord, StepRecord, StoryRecord, fold
 
 KEY = "1-2-sign-in"
 Entry = tuple[str, dict[str, Any]]
@@ -42,6 +42,12 @@ def test_a_record_begins_empty():
     assert (run.question, run.retrospective, run.resting) == (None, None, None)
     assert not run.epic_closed
     assert not run.spoilt
+
+
+def test_a_step_and_a_call_begin_with_nothing_said():
+    step = StepRecord(1, "dev", 1)
+    assert (step.cause, step.accepted, step.closed, step.again) == ("", False, False, False)
+    assert CallRecord(1).cause == ""
 
 
 def test_a_story_begins_with_nothing_done():
@@ -169,6 +175,7 @@ def test_what_a_call_came_to():
     last = story.steps[0].last
     assert last is not None
     assert last.ended == ENDED[1]
+    assert last.finding == ""
     assert story.claim == "review"
     assert story.last_ended == ENDED[1]
     assert (run.dollars, run.unpriced, run.tokens, run.seconds) == (0.5, 0, 7, 2.5)
@@ -207,6 +214,8 @@ def test_an_end_without_a_call_is_none():
 def test_a_retrospectives_end_is_kept():
     step: Entry = ("step", {"story": KEY, "number": 3, "step": "retrospective"})
     assert run_of(BEGUN, step, CALL, ENDED).retrospective == ENDED[1]
+    bare: Entry = ("ended", {"story": KEY, "number": 3})
+    assert run_of(BEGUN, step, CALL, bare).retrospective == bare[1]
 
 
 def test_an_accepted_step_has_been_passed():
@@ -294,6 +303,7 @@ def test_a_restarted_story_was_never_taken_up():
     run = run_of(BEGUN, asked, ("restarted", {"story": "1-3"}))
     assert (list(run.stories), run.question) == ([KEY], asked[1])
     assert run_of(("restarted", {"story": KEY})).question is None
+    assert run_of(asked, ("restarted", {"story": KEY})).question is None
 
 
 def test_a_story_may_leave_the_board():

@@ -197,3 +197,49 @@ def test_a_place_where_nobody_can_work(
     with pytest.raises(AutopilotError, match=problem):
         sample.run()
     assert sample.row("1-1") == "backlog"
+
+
+def test_a_skipped_story_leaves_nothing_in_the_tree_for_the_next(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "honest,half-done:1-1", stories=2)
+    ran = sample.run("epic", "1", person=Person("skip", "leave"))
+    assert ran.end.status == "completed"
+    (aside,) = ran.entries("aside")
+    assert sample.git("rev-parse", "--verify", aside["kept"])
+    (second,) = (sha for sha in sample.git("log", "--format=%H", "--grep=^Story 1-2").splitlines())
+    assert not [
+        name for name in sample.git("show", "--name-only", "--format=", second).splitlines() if "1-1" in name
+    ]
+    assert "Story 1-1-list-accounts: skipped" in sample.story_commits()
+    assert sample.git("status", "--porcelain") == ""
+
+
+def test_a_story_with_later_work_on_its_files_is_not_begun_anew(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    sample.run()
+    (path,) = (
+        name for name in sample.git("show", "--name-only", "--format=", "HEAD~1").splitlines() if "src/" in name
+    )
+    sample.write(path, (sample.root / path).read_text() + "\nLATER = True\n")
+    sample.git("commit", "-qam", "Later work")
+    with pytest.raises(ConflictError, match="later commits") as refused:
+        restart_story(open_project(str(sample.root)), "1-1-list-accounts")
+    assert "Later work" in str(refused.value)
+    assert "LATER" in (sample.root / path).read_text()
+
+
+def test_what_a_person_mends_between_two_calls_is_not_the_agents(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    sample.run()
+    settings = sample.root / "bmad-autopilot.toml"
+    settings.write_text(settings.read_text() + "\n# mended\n")
+    sample.git("commit", "-qm", "Mend", "--", "bmad-autopilot.toml")
+    assert sample.run(person=Person("1")).end.status == "completed"
+
+
+def test_settings_that_are_not_committed_are_protected_too(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "edits-policy")
+    sample.git("rm", "-q", "--cached", "bmad-autopilot.toml")
+    sample.git("commit", "-qm", "Not ours")
+    ran = sample.run()
+    assert (ran.end.status, ran.questions) == ("waiting", ["failed"])
+    assert ran.entries("ended")[-1]["objections"] == ["protected-path"]

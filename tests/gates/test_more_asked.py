@@ -31,6 +31,10 @@ def test_a_path_is_named_or_not(text, path, named):
     assert names_path(task(text), path) is named
 
 
+def test_a_no_at_the_very_start_counts():
+    assert not names_path("no .mcp.json", ".mcp.json")
+
+
 def test_only_criteria_and_tasks_ask():
     text = "# Story 1.2\n\nIntro\n\n## Notes\n\nnote\n\n## Acceptance Criteria\n\n1. one\n\n### More\n\n2. two\n"
     assert "note" not in asking_lines("# Notes\n\nnote\n\n## Acceptance Criteria\n\n1. one\n")
@@ -39,7 +43,15 @@ def test_only_criteria_and_tasks_ask():
 
 
 @pytest.mark.parametrize(
-    "old", ["csv_export", "csv-export.spec", "test_csv_export", "csv_export_tests", "specs-csv-export"]
+    "old",
+    [
+        "csv_export",
+        "csv-export.spec",
+        "test_csv_export",
+        "csv_export_spec",
+        "csv_export_tests",
+        "specs-csv-export",
+    ],
 )
 def test_tests_are_about_what_their_name_says(old):
     asked = task("Remove the CSV export")

@@ -130,3 +130,4 @@ def test_words_that_stand_in_files_stay_what_they_are():
 def test_a_changes_old_path_is_where_it_was():
     assert Change("b", Kind.RENAMED, "a").old_path == "a"
     assert Change("b", Kind.MODIFIED).old_path == "b"
+    assert Change("b", Kind.DELETED).mode == ""

@@ -73,6 +73,7 @@ def test_rows_are_no_matter_where_there_is_no_table():
         ("test_a.py", "def test_a():\n    self.skipTest('x')\n"),
         ("test_a.py", "def test_a(): pass\n"),
         ("a.test.js", "it('a', () => {\n  this.skip();\n});\n"),
+        ("a.test.js", "it('a', () => {\n  while (false) {\n    expect(f())\n  }\n});\n"),
         ("a_test.go", "func TestA(t *testing.T) {\n\tt.Skip()\n}\n"),
         ("a.rs", "#[test]\nfn a() { return; }\n"),
         ("ATest.java", "@Test\nvoid a() {\n  assumeTrue(false);\n}\n"),
@@ -100,6 +101,10 @@ def test_a_skip_belongs_to_the_case_it_stands_in_or_above():
     assert [case.skipped for case in suite("test_a.py", text).cases] == [False, True, False]
     text = "def test_a():\n    f()\n\n\ndef test_b():\n    pytest.skip('x')\n\n\ndef test_c():\n    f()\n"
     assert [case.skipped for case in suite("test_a.py", text).cases] == [False, True, False]
+
+
+def test_a_skip_in_a_comment_is_none():
+    assert [case.skipped for case in suite("a.feature", "# @skip\nScenario: a\n  Then b\n").cases] == [False]
 
 
 def test_a_skip_below_all_cases_is_nobodys():

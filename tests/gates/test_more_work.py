@@ -7,7 +7,7 @@ from bmad_autopilot.core.changes import Change, Kind
 from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.files import Text
 from bmad_autopilot.gates.globs import matches
-from bmad_autopilot.gates.look import Document
+from bmad_autopilot.gates.look import Document, WorkLook
 from bmad_autopilot.gates.owed import open_tasks
 from bmad_autopilot.gates.work import judge_work
 from tests.gates.looks import STORY, STORY_PATH, Link, codes, look
@@ -125,6 +125,10 @@ def test_further_globs(path, glob, expected):
         ("d/a", ".././b", True),
         ("d/a", "..//b", True),
         ("d/a", "../..", False),
+        ("d/a", "b/../c", False),
+        ("d/e/a", ".././../b", True),
+        ("d/e/a", "..//../b", True),
+        ("d/a", "..\\..\\x", False),
         ("a", "b/..", False),
         ("a", "x" * 4096, True),
         ("a", "x" * 4097, False),
@@ -134,6 +138,11 @@ def test_further_globs(path, glob, expected):
 )
 def test_further_links(path, target, fine):
     assert codes(look({}, {path: Link(target)})) == ([] if fine else ["link-outside"])
+
+
+def test_a_link_may_lead_to_a_name_that_is_no_text():
+    work = look(more=(Change("a", Kind.ADDED, mode="120000"),))
+    assert codes(work._replace(contents=lambda path, after: b"\xff")) == []
 
 
 def test_paths_below_a_repositorys_own_folder_are_refused():
@@ -194,6 +203,7 @@ def test_tasks_below_others():
     assert tasks("- [ ] a", "  - [x] b", "- [ ] c", "  - [x] d") == []
     assert tasks("- [ ] later: a", "  - [ ] b", "- [ ] c") == ["c"]
     assert tasks("- [ ] a", "- [x] b") == ["a"]
+    assert tasks("- [ ] a", "  - [x] b", "- [x] c", "  - [ ] d") == []
 
 
 def test_a_story_that_was_no_text_before_is_not_compared():
@@ -233,6 +243,11 @@ def test_only_the_build_itself_must_end():
     assert codes(look(spec=spec("in-progress"))) == ["story-file-incomplete"]
 
 
+def test_all_that_a_story_lacks_is_told():
+    found = judge_work(look(owes=Owes.STORY, story="# Story 1.2\n"))
+    assert found[0].message.endswith("has no status and no acceptance criteria and no tasks.")
+
+
 def test_no_task_at_all_or_some_are_told_apart():
     none = judge_work(look(story=STORY.replace("[x]", "[ ]")))
     assert none[0].message.startswith("No task in")
@@ -245,6 +260,7 @@ def test_a_path_outside_the_project_is_itself():
     assert work.in_project("app/a") == "a"
     assert work.in_project("other/a") == "other/a"
     assert look().in_project("app/a") == "app/a"
+    assert WorkLook(Owes.CODE, "1-2", "1.2", (), work.contents, True, True).part == "."
     usual = work._replace(part=".")
     assert (usual.descends, usual.same_branch, usual.builds, usual.asked) == (True, True, True, "")
     assert (usual.outside, usual.commands, usual.allowed, usual.rows_after) == ((), (), (), None)

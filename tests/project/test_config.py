@@ -36,7 +36,6 @@ max_review_rounds = 5
 max_check_fixes = 0
 max_cost = 12.50
 max_hours = 8
-human_checkpoint = "before_dev"
 retrospective = "run"
 bypass_permissions = true
 
@@ -119,7 +118,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.story_timeout, found.story_timeout_cap, found.stall_limit) == (45, 240, 20)
     assert (found.check_timeout, found.max_review_rounds, found.max_check_fixes) == (40, 5, 0)
     assert (found.max_cost, found.max_hours) == (12.5, 8.0)
-    assert (found.human_checkpoint, found.retrospective) == ("before_dev", "run")
+    assert found.retrospective == "run"
     assert found.unprotected == (".github/workflows/*", "docs/**")
     assert found.answers == {"all": ("Use pnpm.",), "dev-story": ("MIT is fine.",)}
     assert found.bypass_permissions is True
@@ -156,7 +155,7 @@ def test_what_bounds_a_run_without_a_word_about_it() -> None:
     defaults = Config()
     assert (defaults.check_timeout, defaults.max_review_rounds, defaults.max_check_fixes) == (20, 3, 3)
     assert (defaults.max_cost, defaults.max_hours) == (None, None)
-    assert (defaults.human_checkpoint, defaults.retrospective) == ("none", "offer")
+    assert defaults.retrospective == "offer"
 
 
 def test_standing_answers_by_skill_the_particular_ones_first() -> None:
@@ -246,7 +245,6 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
         ('max_cost = "5"\n', 1, "above 0"),
         ("max_hours = 9000\n", 1, "up to 8760"),
         ('retrospective = "maybe"\n', 1, '"offer", "run", "never"'),
-        ('human_checkpoint = "after_each_stroy"\n', 1, "did you mean `after_each_story`?"),
         ('[gates]\nallow = ["/etc/*"]\n', 2, "no file of the project"),
         ('[gates]\nallow = ["a/../../b"]\n', 2, "no file of the project"),
         ('[gates]\nallow = ["!a"]\n', 2, "no file of the project"),

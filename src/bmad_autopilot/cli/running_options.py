@@ -1,5 +1,6 @@
 """The options that every command shares which starts agents."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,8 +19,18 @@ class RunOptions(NamedTuple):
     retrospective: str | None = None  # None: as in the settings
 
 
+class _Cap(click.FloatRange):
+    """Above zero, and one that can be reached: nothing is ever more than `nan` or `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no cap: leave the option out where there is none.", param, ctx)
+        return number
+
+
 _SHARED = ("as_json", "max_cost", "max_hours", "allow_dirty")
-_ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
+_ABOVE_ZERO = _Cap(min=0, min_open=True)
 
 
 def run_options(command: F) -> F:

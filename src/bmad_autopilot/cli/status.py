@@ -2,6 +2,7 @@
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,12 @@ from ..board.reconcile import Drift
 from ..board.risks import Risk, epic_risks, find_risks
 from ..board.sprint import action_items
 from ..core.statuses import PARKED, Kind
+from ..project.traces import OUTPUT_FOLDER
 from .completing import complete_epic
 from .facts import Facts, drift_under_way, gather, one_epic, reasons, shown_path, terminal
+
+if TYPE_CHECKING:
+    from .under_way import UnderWay
 
 SCHEMA_VERSION = 1
 
@@ -26,21 +31,32 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     facts = gather(ctx)
     if epic is not None:
         facts = facts._replace(epics=[one_epic(facts, epic)])
-    drift = drift_under_way(facts)
+    run = _run(facts)
+    # Of the story in hand board and story file differ by our own doing.
+    drift = [item for item in drift_under_way(facts) if run is None or item.row.key != run.story]
     if epic is not None:
         risks = epic_risks(facts.epics)
     else:
         risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
     if as_json:
-        click.echo(_document(facts, risks, drift))
+        click.echo(_document(facts, risks, drift, run))
         return
     from .status_view import lines
 
     out = terminal(ctx)
-    click.echo("\n".join(lines(facts, risks, drift, out, show_all=show_all, one_epic=epic is not None)))
+    click.echo("\n".join(lines(facts, risks, drift, run, out, show_all=show_all, one_epic=epic is not None)))
 
 
-def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
+def _run(facts: Facts) -> "UnderWay | None":
+    """Nothing about runs is imported where there has never been one."""
+    if not os.path.isdir(os.path.join(facts.project.root.path, OUTPUT_FOLDER, ".runs")):
+        return None
+    from .under_way import run_under_way
+
+    return run_under_way(facts.project)
+
+
+def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWay | None") -> str:
     """One JSON document. The stories are the only part that grows, so they are put together by hand: ten thousand
     dictionaries would take longer than reading the board."""
     from json import dumps
@@ -51,7 +67,7 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
     action = next_action(facts.epics)
     retro = open_retrospective(facts.epics)
     why = reasons(facts)
-    head = {
+    head: dict[str, object] = {
         "version": SCHEMA_VERSION,
         "kind": "status",
         "project": {
@@ -77,6 +93,10 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift]) -> str:
         ],
         "unrecognised": [row.key for row in board.of_kind(Kind.OTHER)],
     }
+    if run is not None:
+        from .under_way import document
+
+        head["run"] = document(run)
     epics = ", ".join(map(_epic, facts.epics))
     return f'{dumps(head, ensure_ascii=False)[:-1]}, "epics": [{epics}]}}'
 

@@ -2,22 +2,33 @@
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..board.overview import count_stories, next_action
 from ..board.reconcile import Drift
 from ..board.risks import Risk
 from ..board.sprint import action_items
 from ..project.bmad import Era
-from ..views.status import StatusView, render
+from ..views.status import Next, StatusView, render
 from ..views.terminal import Terminal
 from .facts import Facts, read_plan, reasons, shown_path
 from .what_next import what_next
+
+if TYPE_CHECKING:
+    from .under_way import UnderWay
 
 MOST_DRIFT = 3
 
 
 def lines(
-    facts: Facts, risks: list[Risk], drift: list[Drift], out: Terminal, *, show_all: bool, one_epic: bool
+    facts: Facts,
+    risks: list[Risk],
+    drift: list[Drift],
+    run: "UnderWay | None",
+    out: Terminal,
+    *,
+    show_all: bool,
+    one_epic: bool,
 ) -> Iterator[str]:
     project, board = facts.project, facts.board
     action = next_action(facts.epics)
@@ -27,14 +38,32 @@ def lines(
         epics=facts.epics,
         counts=count_stories(facts.epics),
         risks=[*((risk.message, risk.hint) for risk in risks), *_drift(drift), *_items(facts)],
-        next=what_next(facts, one_epic=one_epic),
+        next=_beside(run, what_next(facts, one_epic=one_epic)),
         next_key=action.story_id if action else None,
         reasons=reasons(facts),
         show_all=show_all,
         one_epic=one_epic,
         titles=_titles(facts) if one_epic else {},
+        run=_run(run),
     )
     return render(view, out)
+
+
+def _run(run: "UnderWay | None") -> tuple[str, ...]:
+    if run is None:
+        return ()
+    from .under_way import told
+
+    return tuple(told(run))
+
+
+def _beside(run: "UnderWay | None", coming: Next) -> Next:
+    """Nothing is suggested that would be in a run's way: it works in this very tree."""
+    if run is None:
+        return coming
+    from .under_way import commands
+
+    return coming._replace(commands=commands(run))
 
 
 def _bmad(facts: Facts) -> str:

@@ -114,6 +114,8 @@ class RunRecord:
     tokens: int = 0
     seconds: float = 0.0  # of agents
     began: float = 0.0
+    hours_from: float = 0.0  # from when the hours of its cap are counted: waiting for a person is none of them
+    idle_since: float = 0.0
     ended: str = ""  # how the run ended
     left_out: str = ""  # what somebody said about the stories left out: close, leave
     retrospective: Data | None = None
@@ -149,12 +151,14 @@ def fold(entries: Iterable[tuple[str, Data, float]]) -> RunRecord:
 
 def _run(run: RunRecord, data: Data, at: float) -> None:
     if not run.head:
-        run.head, run.began = data, at
+        run.head, run.began, run.hours_from = data, at, at
 
 
 def _resumed(run: RunRecord, data: Data, at: float) -> None:
     run.ended = ""
     run.steps_done = 0
+    run.hours_from += max(0.0, at - run.idle_since) if run.idle_since else 0.0
+    run.idle_since = 0.0
 
 
 def _story(run: RunRecord, data: Data, at: float) -> None:
@@ -307,6 +311,7 @@ def _answered(run: RunRecord, data: Data, at: float) -> None:
         run.left_out = means
     elif means == "more":
         run.allowance += 1.0
+        run.hours_from = at
     elif story is not None:
         _answered_story(story, means)
     if means == "recheck":
@@ -329,10 +334,20 @@ def _answered_story(story: StoryRecord, means: str) -> None:
     elif means == "more-fixes":
         story.fixes, story.counted_from = 0, story.round + 1
     elif means == "again" and step:
-        step.again = True
-        step.forgiven = len(step.calls)
+        _asked_more(step)
     elif means == "otherwise" and step and step.last and step.last.ended:
         step.last.ended = {**step.last.ended, **(step.last.ended.get("otherwise") or {})}
+
+
+def _asked_more(step: StepRecord) -> None:
+    """What a call asked besides is asked before the next one is paid."""
+    ended = step.last.ended if step.last else None
+    more = list(ended.get("more", ())) if ended else []
+    if step.last and ended and more:
+        step.last.ended = {**ended, "question": more[0], "more": more[1:]}
+    else:
+        step.again = True
+        step.forgiven = len(step.calls)
 
 
 def _finished(run: RunRecord, data: Data, at: float) -> None:
@@ -341,6 +356,10 @@ def _finished(run: RunRecord, data: Data, at: float) -> None:
 
 def _resting(run: RunRecord, data: Data, at: float) -> None:
     run.resting = data.get("until")
+
+
+def _idle(run: RunRecord, data: Data, at: float) -> None:
+    run.idle_since = at
 
 
 def _epic(run: RunRecord, data: Data, at: float) -> None:
@@ -359,6 +378,8 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "row-set": _row_set,
     "epic": _epic,
     "resting": _resting,
+    "waiting": _idle,
+    "left": _idle,
     "edited": _edited,
     "gone": _gone,
     "restarted": _restarted,

@@ -66,6 +66,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         cut_short=bool(earlier) and earlier[-1].finding == "refused",
         halfway=_halfway(loop.run, story, record),
         dollars=dollars_left(loop.lane, loop.run),
+        calls=tuple(call_id(one, made) for one in story.steps for made in one.calls),
     )
 
 

@@ -19,6 +19,13 @@ def round_commit(run: RunRecord, look: Look) -> CommitOrder:
     return _of_story(run, story, f"round-{story.round}", subject, summary)
 
 
+def skip_commit(run: RunRecord, look: Look) -> CommitOrder:
+    """Its row and its file alone: what was done for it is set aside."""
+    story = _story(look)
+    order = CommitOrder(f"{_run_id(run)}/{story.key}/skipped", "skipped", story.key, f"Story {story.key}: skipped")
+    return order._replace(since=story.baseline)
+
+
 def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
     """Before a step whose skill demands a clean tree: the row we set, and what an attempt cut short has left."""
     story, label = _story(look), tidy_label(run, look.at)
@@ -38,7 +45,7 @@ def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
     name = _name(story.steps[-1]) if story.steps else story.key
     return CommitOrder(
-        f"{_run_id(run)}/{name}", label, story.key, subject, body, story.baseline, _calls(story), story.tree
+        f"{_run_id(run)}/{name}", label, story.key, subject, body, story.baseline, calls_of(story), story.tree
     )
 
 
@@ -47,7 +54,7 @@ def _story(look: Look) -> StoryRecord:
     return look.story
 
 
-def _calls(story: StoryRecord) -> tuple[CallId, ...]:
+def calls_of(story: StoryRecord) -> tuple[CallId, ...]:
     return tuple(call_id(step, call) for step in story.steps for call in step.calls)
 
 

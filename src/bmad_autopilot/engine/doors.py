@@ -48,6 +48,7 @@ class CallOrder(NamedTuple):
     cut_short: bool = False  # the call before was ended by a limit or a fault that passes
     halfway: Halfway | None = None
     dollars: float | None = None  # what is left of the run's cap
+    calls: tuple[CallId, ...] = ()  # all of the story's so far, with this one
 
 
 class Question(NamedTuple):
@@ -83,7 +84,7 @@ class Gathered(NamedTuple):
     row_before: str
     look: WorkLook
     review: ReviewVerdict | None = None  # of a step that owes one
-    asked: Asked | None = None
+    asked: tuple[Asked, ...] = ()
     row_reason: str = ""  # why the row is parked, where the board says so
     exit: int | None = None  # the process's
     retrospective: str = ""  # its verdict, of a step that is one
@@ -124,8 +125,9 @@ class Doors(Protocol):
     def tree(self, story: str) -> Tree: ...
     def is_tidy(self) -> bool: ...
     def commit(self, order: CommitOrder) -> str: ...
-    def save(self, story: str, why: str) -> str:
-        """The work tree, under a ref of ours."""
+    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
+        """Save the work tree under a ref, then take what these calls changed and nobody committed out of it. The
+        story's own books stay."""
 
     # agents
     def call_state(self, call: CallId) -> str:

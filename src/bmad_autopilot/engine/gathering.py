@@ -1,7 +1,8 @@
 """All that a call left, gathered for the judges: its result, the changes in git, the files it owes, the board."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..agents.attempts import Result, Spec
@@ -24,6 +25,7 @@ from ..github.git import Git
 from ..github.history import is_ancestor
 from ..github.trees import changes
 from ..project.open import Project
+from ..project.traces import CONFIG_NAME
 from ..runs.agent_state import read_agent_state
 from ..workflows.pipelines import RETROSPECTIVE
 from .books import Books, books_of
@@ -31,8 +33,10 @@ from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
 from .lane import Lane
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose
+from .touching import trees_of
 
 BUILD_AUTO = "build-auto"
+MAX_QUESTIONS = 20  # that one call may ask
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
 
 
@@ -45,6 +49,7 @@ class Place(NamedTuple):
     folder: str  # the call's
     first: str  # the folder of the story's first call that did not write its story file
     dirty: frozenset[str]  # paths that were dirty before the run began
+    calls: tuple[str, ...] = ()  # the folders of the story's calls, in order
 
 
 def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
@@ -115,7 +120,7 @@ def _work_look(
     top = place.git.top
     own = frozenset(_from_top(top, path) for path in books.kept_apart)
     base, after = order.tree or _EMPTY, tree.tree or _EMPTY
-    whole = _changes(place, base, after)
+    whole = _changes(place, base, after, _theirs(place))
     moved = _changes(place, spec.tree or base, after)
     return WorkLook(
         order.step.owes,
@@ -155,10 +160,23 @@ def _is_spec_owed(order: CallOrder, books: Books) -> bool:
     return order.step.skill == BUILD_AUTO or books.story is None
 
 
-def _changes(place: Place, before: str, after: str) -> list[Change]:
-    """What was dirty before we began is nobody's doing here."""
+def _changes(place: Place, before: str, after: str, theirs: Set[str] = frozenset()) -> list[Change]:
+    """What was dirty before we began is nobody's doing here, except for what judges the work."""
     found = changes(place.git, before, after) if before != after else []
-    return [change for change in found if change.path not in place.dirty]
+    part = os.path.relpath(place.project.root.path, place.git.top)
+    left_out = (place.dirty - {os.path.normpath(f"{part}/{CONFIG_NAME}")}) | theirs
+    return [change for change in found if change.path not in left_out]
+
+
+def _theirs(place: Place) -> set[str]:
+    """What changed between two calls, while no agent was at work: people's, and our own rows."""
+    paths: set[str] = set()
+    trees = [both for folder in place.calls if (both := trees_of(folder)) is not None]
+    for (_, before), (after, _) in pairwise(trees):
+        if before != after:
+            found = changes(place.git, before, after)
+            paths |= {path for change in found for path in (change.path, change.old_path)}
+    return paths
 
 
 def _from_top(top: str, path: str) -> str:
@@ -211,32 +229,32 @@ def _story(path: str | None, raw: bytes | None) -> StoryFile | None:
         return None
 
 
-def _asked(books: Books) -> Asked | None:
+def _asked(books: Books) -> tuple[Asked, ...]:
     try:
         state = read_agent_state(books.state)
     except FileError:
-        return None
-    if state is None or not state.open:
-        return None
-    first = state.open[0]
-    return Asked(first.id, first.question, first.context, first.options, state.block_reason)
+        return ()
+    found = state.open[:MAX_QUESTIONS] if state else ()
+    return tuple(
+        Asked(one.id, one.question, one.context, one.options, state.block_reason) for one in found if state
+    )
 
 
-def _blocked_build(place: Place, order: CallOrder, books: Books, since: float) -> Asked | None:
+def _blocked_build(place: Place, order: CallOrder, books: Books, since: float) -> tuple[Asked, ...]:
     """A build that stopped says why in its spec, or beside it where there is no spec yet."""
     if order.step.skill != BUILD_AUTO:
-        return None
+        return ()
     try:
         spec = read_spec(read_text(books.spec)) if books.spec else None
         results = [] if spec else find_auto_results(place.project.folders.implementation)
         fresh = [path for path in results if os.stat(path).st_mtime >= since]
         said = spec.result if spec else next(filter(None, map(read_auto_result, map(read_text, fresh))), None)
     except (FileError, OSError):
-        return None
+        return ()
     blocked = (spec and spec.status and spec.status.meaning == PARKED) or (
         said and (said.status or "").lower().startswith("block")
     )
     if not blocked:
-        return None
+        return ()
     why = (said and said.blocking_condition) or "it gives no reason"
-    return Asked("", f"The build is blocked: {why}", reason=build_reason(why))
+    return (Asked("", f"The build is blocked: {why}", reason=build_reason(why)),)

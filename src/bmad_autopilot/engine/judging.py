@@ -10,7 +10,7 @@ from ..core.statuses import PARKED
 from ..gates.objections import Objection
 from ..gates.verdict import Result
 from ..gates.work import judge_work
-from ..workflows.pipelines import Step
+from ..workflows.pipelines import RETROSPECTIVE, Step
 from .doors import Gathered
 from .trying import pause_for
 
@@ -39,8 +39,9 @@ def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random
 
 
 def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: float) -> dict[str, Any]:
-    if got.asked is not None:
-        return {"finding": Call.ASKED, "asks": "agent", "question": got.asked._asdict()}
+    if got.asked:
+        first, *more = (asked._asdict() for asked in got.asked)
+        return {"finding": Call.ASKED, "asks": "agent", "question": first, "more": more}
     if got.row == PARKED and got.row_before != PARKED:
         said = got.row_reason or "it set the story's row to blocked and gave no reason"
         return {"finding": Call.ASKED, "asks": "agent", "question": {"question": said, "reason": "no_resource"}}
@@ -75,6 +76,8 @@ def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:
 def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
     if objections:
         return _lacking(got, objections)
+    if step == RETROSPECTIVE and not got.look.code_moved:
+        return {"finding": Call.LACKING, "message": "it ended well and left nothing"}
     if step.owes is not Owes.VERDICT:
         return {"finding": Call.GOOD, **({"summary": got.retrospective} if got.retrospective else {})}
     review = got.review

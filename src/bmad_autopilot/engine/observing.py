@@ -169,8 +169,9 @@ def _epic_under_way(epic: BoardRow | None) -> Epic:
 
 
 def _commit(story: StoryRecord, at: Position, call: Call) -> Commit:
-    if story.finished:
-        return Commit.DUE if "done" not in story.commits else Commit.NONE
+    if story.finished or story.skipped:
+        label = "skipped" if story.skipped else "done"
+        return Commit.DUE if label not in story.commits else Commit.NONE
     if call is Call.CHANGES:
         return Commit.DUE if f"round-{story.round}" not in story.commits else Commit.NONE
     return Commit.NONE
@@ -202,8 +203,7 @@ def _has_budget(doors: Doors, lane: Lane, run: RunRecord) -> bool:
     left = dollars_left(lane, run)
     if left is not None and left <= 0:
         return False
-    hours = (doors.now() - run.began) / 3600
-    return lane.max_hours is None or hours < lane.max_hours * (1.0 + run.allowance)
+    return lane.max_hours is None or doors.now() - run.hours_from < lane.max_hours * 3600
 
 
 def dollars_left(lane: Lane, run: RunRecord) -> float | None:

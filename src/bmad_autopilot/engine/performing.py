@@ -4,13 +4,13 @@ is done already, so that a crash at any point loses nothing and repeats nothing.
 from collections.abc import Callable, Mapping
 
 from ..core.facts import Call
-from ..core.statuses import DONE, IN_PROGRESS
+from ..core.statuses import DONE, IN_PROGRESS, Kind
 from ..core.table import Action, Rule
 from . import call_making
 from .asking import meaning, question_for
-from .committing import epic_commit, round_commit, story_commit, tidy_commit
+from .committing import calls_of, epic_commit, round_commit, skip_commit, story_commit, tidy_commit
 from .loop_state import Loop
-from .observing import Look
+from .observing import RETRO, Look
 
 MAX_SUMMARY = 8000
 
@@ -94,6 +94,9 @@ def _take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     means = meaning(code, answer)
     if code == "rows" and answer == "undo":
         _undo_rows(loop, look)
+    story = loop.run.stories.get(str(asked.get("story", "")))
+    if means == "skip" and story is not None:
+        loop.note("aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story)))
     loop.note("answered", question=name, answer=answer, means=means)
     if means == "abort":
         loop.note("finished", status="failed")
@@ -165,7 +168,7 @@ def _begin(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.story is not None
-    kept = loop.doors.save(look.story.key, "its row left the board")
+    kept = loop.doors.set_aside(look.story.key, calls_of(look.story))
     loop.note("gone", story=look.story.key, kept=kept)
 
 
@@ -212,10 +215,21 @@ def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _commit(loop: Loop, look: Look, rule: Rule) -> None:
     make = {"tidy-first": tidy_commit, "changes-commit": round_commit, "epic-to-commit": epic_commit}
-    order = make.get(rule.name, story_commit)(loop.run, look)
+    of_story = skip_commit if look.story is not None and look.story.skipped else story_commit
+    order = make.get(rule.name, of_story)(loop.run, look)
+    if order.label == RETRO:
+        _set_retrospective(loop, look)
     loop.note("committing", key=order.key)
     sha = loop.doors.commit(order)
     loop.note("commit", key=order.key, label=order.label, story=order.story, sha=sha, subject=order.subject)
+
+
+def _set_retrospective(loop: Loop, look: Look) -> None:
+    """Not every BMAD sets it; what stands already is not written again."""
+    own = (row for row in look.rows.values() if row.kind is Kind.RETROSPECTIVE and row.epic == loop.lane.epic)
+    for row in own:
+        if row.meaning != DONE:
+            loop.doors.set_row(row.key, DONE, row.status.raw)
 
 
 _PERFORMERS: Mapping[Action, Performer] = {

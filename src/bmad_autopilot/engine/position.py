@@ -75,7 +75,7 @@ def is_over(story: StoryRecord | None, meaning: str) -> bool:
     if story.finished:
         return "done" in story.commits and meaning == DONE
     if story.skipped:
-        return meaning == PARKED
+        return meaning == PARKED and "skipped" in story.commits
     return not story.current and story.expected == meaning and meaning in (DONE, PARKED, UNKNOWN)
 
 

@@ -36,6 +36,11 @@ class Progress:
     def story(self) -> str:
         return self._spec.story if self._known_agent() and self._spec else ""
 
+    @property
+    def minutes(self) -> float:
+        """How long the agent has been at work."""
+        return (time.time() - self._began) / 60 if self._known_agent() else 0.0
+
     def tell(self) -> None:
         self._read()
         call = self.call

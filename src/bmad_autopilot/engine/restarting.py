@@ -14,6 +14,7 @@ from ..core.statuses import BACKLOG, READY
 from ..github.commits import commit
 from ..github.git import Git
 from ..github.ground import look_at_ground
+from ..github.history import commits_touching
 from ..github.putting_back import put_back
 from ..github.saving import save_all
 from ..github.trees import changes
@@ -92,7 +93,24 @@ def _put_back(project: Project, known: _Known) -> tuple[str, tuple[str, ...]]:
     differing = {path for change in changes(git, story.tree, saved) for path in (change.path, change.old_path)}
     own = os.path.relpath(os.path.realpath(project.require_board()), git.top)
     paths = sorted((touched & differing) - {own} - set(known.lane.dirty))
+    _refuse_later_work(git, story, paths)
     return ref, tuple(put_back(git, story.tree, paths, saved=ref))
+
+
+def _refuse_later_work(git: Git, story: StoryRecord, paths: list[str]) -> None:
+    """What others have committed to the same files since it was done would go with it."""
+    done = story.commits.get("done")
+    if done is None or not paths:
+        return
+    later = commits_touching(git, f"{done}..HEAD", paths)
+    if later:
+        shown = ", ".join(f"{commit.sha[:8]} {commit.subject}" for commit in later[:3])
+        back = command("board", "set", story.key, "backlog", "--force")
+        raise ConflictError(
+            f"later commits changed files of {story.key} too",
+            found=shown + (f" and {len(later) - 3} more" if len(later) > 3 else ""),
+            hint=f"take it back by hand: git revert {done[:8]}, then {back}",
+        )
 
 
 def _commit(project: Project, known: _Known, files: tuple[str, ...]) -> None:

@@ -13,14 +13,14 @@ def touched_paths(
 ) -> set[str]:
     """`otherwise`: the trees to compare where a call was cut off before anybody could look."""
     paths: set[str] = set()
-    for before, after in {_trees(folder) or otherwise() for folder in folders}:
+    for before, after in {trees_of(folder) or otherwise() for folder in folders}:
         if before and after and before != after:
             found = changes(git, before, after)
             paths |= {path for change in found for path in (change.path, change.old_path)}
     return paths
 
 
-def _trees(folder: str) -> tuple[str, str] | None:
+def trees_of(folder: str) -> tuple[str, str] | None:
     try:
         spec, result = read_spec(folder), read_result(folder)
     except FileError:

@@ -1,11 +1,13 @@
 """What was committed, by whom, and under which key."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .git import Git, check_revision
 from .identities import Identity
 from .messages import STEP, trailer_value
 
+MAX_PATHS = 1000  # named on one command line
 MAX_COMMITS = 10_000
 _ENTRY = "%H%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%(trailers:only=true,unfold=true)"
 _PARTS = 7
@@ -43,6 +45,11 @@ def commits_between(git: Git, older: str, newer: str) -> list[Commit]:
     return _commits(git, f"{older}..{newer}")
 
 
+def commits_touching(git: Git, revisions: str, paths: Iterable[str]) -> list[Commit]:
+    """Of these, the ones that changed one of the paths, the newest first."""
+    return _commits(git, revisions, tuple(paths))
+
+
 def find_commit(git: Git, step: str, since: str | None) -> str | None:
     """The commit in `since..HEAD` whose trailer names this step. `since` None: all of HEAD's history, bounded."""
     if since is not None:
@@ -54,8 +61,9 @@ def find_commit(git: Git, step: str, since: str | None) -> str | None:
     return next((commit.sha for commit in found if wanted in commit.trailers), None)
 
 
-def _commits(git: Git, revisions: str) -> list[Commit]:
-    fields = git.ask("log", "-z", f"--max-count={MAX_COMMITS}", f"--format={_ENTRY}", revisions, "--").fields
+def _commits(git: Git, revisions: str, paths: tuple[str, ...] = ()) -> list[Commit]:
+    options = ("-z", f"--max-count={MAX_COMMITS}", f"--format={_ENTRY}")
+    fields = git.ask("log", *options, revisions, "--", *paths[:MAX_PATHS]).fields
     rows = zip(*[iter(fields)] * _PARTS, strict=True)
     return [
         Commit(sha, Identity(author, author_email), Identity(committer, email), subject, _trailers(trailers))

@@ -53,7 +53,6 @@ class Config(NamedTuple):
     max_check_fixes: int = 3
     max_cost: float | None = None  # dollars a run; None: no cap
     max_hours: float | None = None  # a run; None: no cap
-    human_checkpoint: str = "none"
     retrospective: str = "offer"
     bypass_permissions: bool = False
     unprotected: tuple[str, ...] = ()  # globs

@@ -11,7 +11,6 @@ AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
 KINDS = ("devcontainer", "docker", "ssh")
 COMPLETIONS = ("exit", "evidence")
-CHECKPOINTS = ("none", "before_dev", "after_each_story", "after_each_epic")
 RETROSPECTIVES = ("offer", "run", "never")
 # What a step may set itself; a story is done by a verdict, or by the end of its workflow.
 STEP_STATUSES = (READY, IN_PROGRESS, REVIEW)
@@ -121,7 +120,6 @@ KEYS: tuple[Key, ...] = (
     Key("", "max_check_fixes", NUMBER, "Calls to mend failing checks, after which a person is asked.", (), 0, 10),
     Key("", "max_cost", AMOUNT, "Dollars a run may cost before a person is asked.", (), 0, 100_000),
     Key("", "max_hours", AMOUNT, "Hours a run may take before a person is asked.", (), 0, 8760),
-    Key("", "human_checkpoint", TEXT, "Where a run waits for a person's word.", CHECKPOINTS),
     Key("", "retrospective", TEXT, "What becomes of an epic's retrospective once it is over.", RETROSPECTIVES),
     Key("", "bypass_permissions", BOOL, "Let agents do anything without asking. Only inside a sandbox."),
     *(key for role in ROLES for key in _role(role)),

@@ -99,10 +99,17 @@ class MemoryDoors:
         self._done("commit", key=order.key, label=order.label, story=order.story, sha=sha)
         return sha
 
-    def save(self, story: str, why: str) -> str:
+    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
         self.world.point("save", Phase.BEFORE_INTENT)
-        ref = f"refs/autopilot/saved/{self.run}/{story}"
-        self.world.saved[ref] = self.world.git.snapshot()
+        git, ref = self.world.git, f"refs/autopilot/saved/{self.run}/{story}"
+        self.world.saved[ref] = {**self.world.saved.get(ref, {}), **git.snapshot()}
+        known = [self.world.calls[self.run, call] for call in calls if (self.run, call) in self.world.calls]
+        kept = {*self.lane.dirty, *self.world.books.apart(story)}
+        for path in {path for call in known for path in call.touched(git)} - kept:
+            if path in git.head_files:
+                git.write(path, git.head_files[path])
+            else:
+                git.remove(path)
         self._done("save", story=story, ref=ref)
         return ref
 

@@ -105,14 +105,13 @@ def _story_file(raw: bytes | None) -> StoryFile | None:
         return None
 
 
-def _asked(world: World, story: str) -> Asked | None:
+def _asked(world: World, story: str) -> tuple[Asked, ...]:
     """The plain form; the tolerant reader of real files has tests of its own."""
     try:
         state = json.loads(world.git.files.get(world.books.state(story), b"{}"))
         first = next(one for one in state.get("questions", ()) if not one.get("answer"))
         options = tuple(map(str, first.get("options") or ()))
-        return Asked(
-            str(first["id"]), str(first["question"]), str(first.get("context", "")), options, state["blockReason"]
-        )
+        question, context = str(first["question"]), str(first.get("context", ""))
+        return (Asked(str(first["id"]), question, context, options, state["blockReason"]),)
     except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
-        return None
+        return ()

@@ -42,6 +42,7 @@ class StatusView(NamedTuple):
     show_all: bool = False
     one_epic: bool = False
     titles: dict[str, str] = {}  # noqa: RUF012  epic number → title, where the epics file was read
+    run: tuple[str, ...] = ()  # what there is to say about a run that is not over
 
 
 def render(view: StatusView, out: Terminal) -> Iterator[str]:
@@ -57,6 +58,12 @@ def render(view: StatusView, out: Terminal) -> Iterator[str]:
             text = clean(message) + (f" ({hint})" if hint else "")
             lines = wrap(text, out.width - 4, "")
             yield "  " + out.style("!", "yellow") + " " + lines[0]
+            yield from ("    " + line for line in lines[1:])
+    if view.run:
+        yield ""
+        for text in view.run:
+            lines = wrap(clean(text), out.width - 4, "")
+            yield "  " + out.style(">", "cyan") + " " + lines[0]
             yield from ("    " + line for line in lines[1:])
     yield ""
     yield from _next(view, out)

@@ -118,7 +118,9 @@ class AgentDoors(RepositoryDoors):
         )
 
     def gather(self, order: CallOrder) -> Gathered:
-        place = Place(self.project, self.git, self.lane, self.folder(order.id), self._first(order), self.dirty)
+        calls = tuple(map(self.folder, order.calls))
+        folder = self.folder(order.id)
+        place = Place(self.project, self.git, self.lane, folder, self._first(order), self.dirty, calls)
         return gather(place, order, self.tree_of)
 
     def _first(self, order: CallOrder) -> str:

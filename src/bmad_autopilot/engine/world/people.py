@@ -21,6 +21,7 @@ ENDING = 30.0  # an agent is given to end
 class PeopleDoors(Ground):
     progress: Progress | None = None
     _blocked_since: float | None = None
+    _overtime: CallId | None = None
 
     def ask(self, question: Question) -> str:
         own = question.code == "agent"
@@ -76,6 +77,16 @@ class PeopleDoors(Ground):
         books = self.books(self.progress.story or self.lane.key)
         self.waiting.for_call(folder, (books.board, books.review, books.state), self.progress.tell)
         self._end_blocked(call)
+        self._tell_overtime(call)
+
+    def _tell_overtime(self, call: CallId) -> None:
+        """Once: it may go on to its cap, unless somebody ends it."""
+        assert self.progress is not None
+        config, minutes = self.project.config, self.progress.minutes
+        if minutes >= config.story_timeout and self._overtime != call:
+            self._overtime = call
+            data = {"story": self.progress.story, "minutes": int(minutes), "cap": config.story_timeout_cap}
+            self.told("overtime", data | {"number": call.number, "step": call.step}, time.time())
 
     def _end_blocked(self, call: CallId) -> None:
         """An agent that declares its story blocked, and stays by that, is given time to end and then ended."""

@@ -1,7 +1,6 @@
 """Git's door, and the project's checks on what stands in the work tree."""
 
 import os
-import time
 from functools import cached_property
 
 from ...agents.attempts import Result
@@ -13,11 +12,13 @@ from ...files import write_atomic
 from ...gates.checks import run_checks
 from ...github.commits import commit
 from ...github.ground import is_unchanged, look_at_ground, refusal
-from ...github.history import find_commit
+from ...github.history import find_commit, head_of
 from ...github.identities import OURS
+from ...github.putting_back import put_back
 from ...github.saving import save_all
-from ...github.trees import fingerprint
-from ..doors import CommitOrder, Tree
+from ...github.trees import changes, fingerprint
+from ..doors import CallId, CommitOrder, Tree
+from ..observing import RETRO
 from ..touching import touched_paths
 from .ground import Ground
 
@@ -88,14 +89,27 @@ class RepositoryDoors(Ground):
         if order.story:
             paths |= {self._from_top(path) for path in self.books(order.story).kept_apart}
             paths |= self._touched_by(order)
+        if order.label == RETRO:  # it looks back: code that it changed is nobody's to commit unreviewed
+            output = self._from_top(self.project.folders.output)
+            paths = {path for path in paths if path.startswith(f"{output}/")}
         return sorted(paths - self.dirty)
 
     def _touched_by(self, order: CommitOrder) -> set[str]:
         return touched_paths(self.git, map(self.folder, order.calls), lambda: (order.tree, self._look().tree))
 
-    def save(self, story: str, why: str) -> str:
-        ref = f"{SAVED}{os.path.basename(self.run)}/{int(time.time())}"
-        save_all(self.git, ref, f"Work on {story}: {why}")
+    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
+        ref = f"{SAVED}{os.path.basename(self.run)}/{story}"
+        saved = save_all(self.git, ref, f"Work on {story}, set aside")
+        touched = touched_paths(self.git, map(self.folder, calls), lambda: (None, None))
+        kept = {*self.dirty, *map(self._from_top, self.books(story).kept_apart)}
+        head = head_of(self.git)
+        differing = (
+            {path for one in changes(self.git, head, saved) for path in (one.path, one.old_path)}
+            if head
+            else set()
+        )
+        if head and (paths := sorted((touched & differing) - kept)):
+            put_back(self.git, head, paths, saved=ref)
         return ref
 
     def check(self, code: str) -> Check:

@@ -1,0 +1,164 @@
+"""The run that is not over, as `bmad status` tells it: who looks after it, what it waits for, what goes on with it.
+
+Read file by file, and little of each: the loop's own readers take longer to import than all the rest of `status`."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..agents.shim import records
+from ..core.errors import FileError
+from ..files import is_locked
+from ..project.open import Project
+from ..runs.json_files import read_object, text_of
+from ..runs.layout import attempts_of, find_runs, runs_folder
+from ..runs.question import Question, read_question
+from ..runs.times import seconds_of
+
+MAX_TEXT = 300
+
+_STEP = re.compile(r"\d+-(.+)")
+_QUESTION = re.compile(r"(\d{3})\.json")
+_OVER = ("completed", "failed")  # failed: a person has ended it
+
+
+class UnderWay(NamedTuple):
+    run: str
+    story: str  # the one in hand
+    supervised: bool = False
+    pid: int = 0  # of who looks after it; 0: not known
+    working: str = ""  # the step whose agent is at work
+    question: Question | None = None  # the one that waits for a person
+
+    @property
+    def asks(self) -> str:
+        return self.question.question.split("\n")[0][:MAX_TEXT] if self.question else ""
+
+
+class _Found(NamedTuple):
+    at: float
+    folder: str
+    story: str
+    step: int
+
+    @property
+    def id(self) -> str:
+        return os.path.basename(self.folder)
+
+
+def run_under_way(project: Project) -> UnderWay | None:
+    """The one that is looked after, else the one that `bmad resume` would go on with."""
+    runs = runs_folder(project.root.path)
+    found = sorted(
+        (one for session, name in find_runs(runs) if (one := _not_over(runs, session, name))), reverse=True
+    )
+    if not found:
+        return None
+    from ..runs.supervisor import owner
+
+    holder = owner(project.state_folder)
+    cared_for = next((one for one in found if holder and one.id == holder.run), None)
+    chosen = cared_for or next((one for one in found if is_ours(one.folder)), None)
+    if chosen is None:
+        return None
+    pid = holder.pid if holder and cared_for else 0
+    question = _open_question(chosen.folder)
+    return UnderWay(chosen.id, chosen.story, cared_for is not None, pid, _working(chosen), question)
+
+
+def _not_over(runs: str, session: str, name: str) -> _Found | None:
+    folder = os.path.join(runs, session, name)
+    try:
+        state = read_object(os.path.join(folder, "state.json"))
+    except FileError:
+        state = None
+    if state is None:
+        return _by_its_journal(folder, session)
+    if text_of(state.get("status")).strip().lower() in _OVER:
+        return None
+    variables = state.get("session_variables")
+    story = text_of(variables.get("story")) if isinstance(variables, dict) else ""
+    step = state.get("current_step")
+    return _Found(seconds_of(state.get("last_checkpoint")), folder, story, step if isinstance(step, int) else 0)
+
+
+def _by_its_journal(folder: str, session: str) -> _Found | None:
+    from ..runs.finding import state_of
+
+    state = state_of(folder, session)
+    if state is None or state.status.value in _OVER:
+        return None
+    return _Found(state.last_checkpoint, folder, "", state.current_step)
+
+
+def is_ours(folder: str) -> bool:
+    """A run of the loop: another tool's has no lane to go on with."""
+    from ..runs.journal import first_entry
+
+    try:
+        entry = first_entry(folder)
+    except FileError:
+        return False
+    return entry is not None and entry.kind == "run" and "workflow" in entry.data
+
+
+def _open_question(folder: str) -> Question | None:
+    """The oldest. A file that cannot be read is told by `bmad questions`."""
+    place = os.path.join(folder, "questions")
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:  # it has asked nothing yet
+        return None
+    for match in filter(None, map(_QUESTION.fullmatch, names)):
+        try:
+            question = read_question(os.path.join(place, match[0]), f"q{int(match[1])}")
+        except FileError:
+            continue
+        if question is not None and question.answer is None:
+            return question
+    return None
+
+
+def _working(run: _Found) -> str:
+    """The checkpoint may be a step behind."""
+    for number in (run.step + 1, run.step):
+        for call in attempts_of(run.folder, number)[-1:]:
+            name = _STEP.fullmatch(os.path.basename(os.path.dirname(call)))
+            ended = os.path.exists(os.path.join(call, records.RESULT))
+            if name and not ended and is_locked(os.path.join(call, records.LOCK)):
+                return name[1]
+    return ""
+
+
+def told(one: UnderWay) -> Iterator[str]:
+    at_work = f"{one.working} of {one.story}" if one.story else one.working
+    if one.supervised:
+        pid = f" (pid {one.pid})" if one.pid else ""
+        yield f"run {one.run} is under way{pid}" + (f": {at_work} is at work" if one.working else "")
+    elif one.working:
+        yield f"an agent is still at work, left by its run: {at_work}"
+    if one.question is not None:
+        yield f"waits for you: {one.question.story}: {one.asks} (bmad questions)"
+    if not one.supervised:
+        yield f"bmad resume goes on with run {one.run}"
+
+
+def commands(one: UnderWay) -> tuple[tuple[str, str], ...]:
+    """What can be typed beside it: a step done by hand would be in its way."""
+    answer = (("bmad questions", "see what it asks, and how to answer"),) if one.question else ()
+    look = (("bmad agent logs", "see what its agent does"),) if one.working else ()
+    resume = () if one.supervised else (("bmad resume", "then go on with it" if answer else "go on with it"),)
+    return (*answer, *look, *resume)
+
+
+def document(one: UnderWay) -> dict[str, object]:
+    asked = {"story": one.question.story, "text": one.asks} if one.question else None
+    return {
+        "id": one.run,
+        "story": one.story or None,
+        "supervised": one.supervised,
+        "pid": one.pid or None,
+        "working": one.working or None,
+        "question": asked,
+    }
