@@ -62,11 +62,16 @@ def sample(project: ProjectMaker) -> SampleProject:
 
 def test_figures_are_those_of_the_journal(sample: SampleProject) -> None:
     found = told(sample, "completed")
-    assert (found.commits, found.rounds, found.calls, found.dollars) == (1, 1, 2, 1.5)
+    assert (found.commits, found.rounds, found.calls, found.dollars) == (1, 0, 2, 1.5)
     assert (found.priced, found.unpriced, found.checks) == (1, 1, True)
     assert found.done == ("1-1-sign-up", "1-2-login")
     assert found.left == (("1-3-export", "blocked"),)
     assert found.action_items == ("Measure the start-up",)
+
+
+def test_a_review_round_is_one_that_was_sent_back(sample: SampleProject) -> None:
+    sent_back = ("round", {**LOGIN, "round": 2, "why": "review", "row": "in-progress"}, 8.0)
+    assert told(sample, "left", run=fold([*ENTRIES, sent_back])).rounds == 1
 
 
 def test_after_an_epic_its_retrospective_and_the_next_epic(sample: SampleProject) -> None:

@@ -174,6 +174,20 @@ def test_a_case_in_a_class_ends_at_the_next_method():
     assert [case.checks for case in suite("test_a.py", text).cases] == [0]
 
 
+def test_a_case_ends_where_the_next_begins():
+    text = "it('a', () => { f() });\nit('b', () => { expect(f()) });\nit('c', () => { f() });\n"
+    assert [case.checks for case in suite("a.test.js", text).cases] == [0, 1, 0]
+
+
+def test_a_helper_beside_a_case_is_no_part_of_it():
+    text = (
+        "describe('x', () => {\n  it('a', () => {\n    f();\n  });\n  function g() {\n    expect(h());\n  }\n});\n"
+    )
+    assert [case.checks for case in suite("a.test.js", text).cases] == [0]
+    inner = text.replace("    f();\n  });\n  function g() {", "    function g() {")
+    assert [case.checks for case in suite("a.test.js", inner).cases] == [1]
+
+
 def test_checks_in_a_text_are_none():
     assert suite("a.test.js", "it('should expect(a)', () => { f('expect(b)'); });\n").checks == 0
 

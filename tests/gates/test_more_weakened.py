@@ -20,6 +20,7 @@ from tests.gates.test_weakened import COMMANDS, MAKEFILE, SCRIPT, judged, packag
         ("jest || true", "tsc && jest || true"),
         ("-jest", "-jest --ci"),
         ("jest --a", "jest --a --b=c --d e"),
+        ("jest", "jest&& node x"),
     ],
 )
 def test_a_command_that_keeps_running(old, new):
@@ -38,6 +39,8 @@ def test_a_command_that_keeps_running(old, new):
         ("jest", "jest --config=a b"),
         ("jest", "jest --config ./other.js"),
         ("jest", "jest a/b"),
+        ("jest", "jest -a |tee"),
+        ("jest", "a"),
         ("jest", "jest --ci | tee log"),
         ("jest", "jest; exit 0"),
         ("jest", "mocha"),
@@ -182,6 +185,11 @@ def test_a_file_that_cannot_be_read_is_no_settings():
         ("fail_under = 90.5\n", "fail_under = 90.4\n"),
         ("coverage\nlines: 80\nbranches: 70\n", "coverage\nlines: 80\n"),
         ("coverage\nlines: 80\nlines: 90\n", "coverage\nlines: 85\n"),
+        ("include: ['src']\ntestpaths = tests\n", "include: ['src']\ntestpaths = other\n"),
+        ("fail_under = 1\n", ""),
+        ("fail_under = 1\n", "fail_under = 0\n"),
+        ("JaCoCo\nminimum = 80\n", "JaCoCo\nminimum = 8\n"),
+        ("", "norecursedirs =\n  tests/login\n"),
     ],
 )
 def test_settings_that_are_less(before, after):
@@ -199,6 +207,9 @@ def test_settings_that_are_less(before, after):
         ("", "exclude = [\n'a',\n\nfiles: ['src/a.test.ts']\n"),
         ("", "exclude: ['docs/a', 'build/tests']\n"),
         ("", "files: ['src/a.test.ts']\n"),
+        ("", "exclude: ['Build/tests']\n"),
+        ("", "exclude: ['a']\n'src/a.test.ts'\n"),
+        ("testpaths = tests\n", "testpaths = tests,more\n"),
         ("", "coverage: {\n  all: { x: 1 },\n  exclude: ['tests/a'],\n}\n"),
         ("testpaths = tests\n", "testpaths = tests more\n"),
         ("testpaths = tests\n", ""),

@@ -39,8 +39,19 @@ def test_the_cases_that_are_gone_are_named():
 
 def test_two_cases_of_one_name_are_two():
     twice = cases("one", "one")
-    assert gutted(twice, twice) == []
+    assert gutted(twice, twice + "\n# more\n") == []
     assert gutted(twice, cases("one")) == ["test-gutted"]
+
+
+def test_each_new_case_makes_up_for_one():
+    body = "    result = cart.total([1, 2])\n    assert result == 3\n"
+    assert gutted(cases("a", "b", body=body), cases("a", "a", body=body)) == []
+    assert gutted(cases("a", "a", "b", body=body), cases("a", "a", body=body)) == ["test-gutted"]
+
+
+def test_rows_that_were_there_make_up_for_no_case():
+    table = "@pytest.mark.parametrize('n', [\n    (1,),\n    (2,),\n])\ndef test_t(n):\n    assert t(n)\n\n\n"
+    assert gutted(table + cases("a", "b"), table + cases("a")) == ["test-gutted"]
 
 
 def test_a_case_is_known_again_by_its_words():

@@ -57,7 +57,7 @@ def test_a_crash_at_every_point_loses_nothing_and_repeats_nothing(part: int) -> 
 
 @pytest.mark.parametrize("workflow", ["full", "build"])
 def test_nor_does_one_at_many_points_of_the_other_workflows(workflow: str) -> None:
-    crash_at(workflow, range(1, points(workflow) + 1, 7))
+    crash_at(workflow, range(1, points(workflow) + 1, 12))
 
 
 @pytest.mark.soak
@@ -88,7 +88,7 @@ def hold(seeds: range, workflow: str) -> None:
 
 
 def cases(first: int, count: int) -> list[tuple[int, str]]:
-    workflows = ("lean", "build", "lean", "full")
+    workflows = ("lean", "build", "lean", "build", "lean", "full")
     starts = range(first, first + count, SEEDS_A_CASE)
     return [(start, workflows[index % len(workflows)]) for index, start in enumerate(starts)]
 

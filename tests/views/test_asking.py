@@ -1,7 +1,10 @@
 """A person at the terminal: asked, told what is wrong with an answer, and free to say nothing."""
 
 import io
+import os
+import pty
 import signal
+from collections.abc import Iterator
 from types import FrameType
 
 import pytest
@@ -109,3 +112,38 @@ def test_an_agents_question_steers_nothing(
     says(monkeypatch, "")
     human.ask(STORE._replace(question="\x1b[2Jgone?\x07", context="a\x9bb", options=("\x1b]0;x\x07y",))._asdict())
     assert not any(char in capfd.readouterr().out for char in "\x1b\x07\x9b")
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """What is written to it is typed at the terminal that is standard input."""
+    master, slave = pty.openpty()
+    with open(slave, encoding="utf-8") as typed:
+        monkeypatch.setattr("sys.stdin", typed)
+        yield master
+    os.close(master)
+
+
+def test_an_answer_given_elsewhere_ends_the_asking(
+    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    looks: list[bool] = []
+
+    def answered() -> bool:
+        looks.append(True)
+        return True
+
+    os.write(keyboard, b"half an ans")
+    assert human.ask({**STORE._asdict(), "answered": answered}) is None
+    assert looks
+    assert "answered elsewhere; what was typed here is not used" in capfd.readouterr().out
+    os.write(keyboard, b"2\n")
+    assert human.ask({**STORE._asdict(), "answered": lambda: False}) == "2"
+
+
+def test_a_line_that_comes_too_late_is_said_and_not_used(
+    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.write(keyboard, b"postgres\n")
+    assert human.ask({**STORE._asdict(), "answered": lambda: True}) is None
+    assert "answered elsewhere; not used: postgres" in capfd.readouterr().out

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bmad_autopilot.engine.judging import STOPPED
 from bmad_autopilot.views.log_lines import LogLine, render
 from bmad_autopilot.views.run_log import RunLog
 from bmad_autopilot.views.terminal import Terminal, display_width
@@ -69,7 +70,9 @@ def test_a_row_the_agent_has_set_is_told_with_the_step() -> None:
     ("finding", "more", "says"),
     [
         ("lacking", {"message": "- no test was added\n- more"}, "not accepted  4 min 9 s · 48,210 tokens · $0.42"),
+        ("lacking", {"message": "- no test was added\n- more"}, "$0.42: no test was added"),
         ("failed", {"outcome": "crashed", "message": "exit code 3"}, ": crashed: exit code 3"),
+        ("refused", {"outcome": "cancelled", "message": STOPPED}, "dev           ended with the run  4 min 9 s"),
         ("hopeless", {"outcome": "auth", "message": "auth"}, ": auth"),
         ("good", {"dollars": None, "tokens": 0}, "done  4 min 9 s"),
         ("good", {"summary": "Fine.\nReally."}, "approved  4 min 9 s · 48,210 tokens · $0.42: Fine."),
@@ -100,6 +103,35 @@ def test_checks_that_cannot_run_here_say_so() -> None:
     lines = shown(terminal(200), entries)
     assert "failed  npm test  (0.1 s, exit code 127)" in lines[0]
     assert "cannot run here" in lines[1]
+
+
+def test_a_call_that_is_not_simply_the_next_says_why() -> None:
+    story = "1-1-a"
+    entries = [
+        ("step", {"story": story, "number": 1, "step": "dev", "round": 1, "cause": ""}),
+        call(story, "dev", 1, "dev"),
+        ("step", {"story": story, "number": 2, "step": "fix", "round": 1, "cause": "checks"}),
+        call(story, "fix", 2, "dev"),
+        ("round", {"story": story, "round": 2, "why": "review", "row": ""}),
+        ("step", {"story": story, "number": 3, "step": "dev", "round": 2, "cause": ""}),
+        call(story, "dev", 3, "dev"),
+        ("step", {"story": story, "number": 4, "step": "code-review", "round": 2, "cause": ""}),
+        call(story, "code-review", 4, "qa"),
+    ]
+    started = [line.partition("started  ")[2] for line in shown(terminal(200), at_intervals(entries))]
+    assert [line for line in started if line] == [
+        "(claude, attempt 1)",
+        "(claude, attempt 1, after checks failed)",
+        "(claude, attempt 1, after changes requested)",
+        "(codex, attempt 1)",
+    ]
+
+
+def test_a_question_about_the_checks_names_those_that_fail() -> None:
+    check = {"passed": False, "ran": [["npm run lint", 0, 1.0], ["npm test", 1, 2.0]]}
+    asked = {"question": "q1", "code": "checks", "story": "1-1-a", "text": "What now?", "options": []}
+    lines = shown(terminal(200), at_intervals([("check", check), ("asked", asked)]))
+    assert "asks  npm test (exit code 1) fails" in lines[2]
 
 
 def test_no_checks_no_line() -> None:

@@ -9,7 +9,6 @@ from ..board.overview import EpicView, next_action, overview
 from ..board.sprint import Board, action_items, read_board
 from ..core.commands import command
 from ..core.errors import FileError
-from ..core.records import RunRecord
 from ..core.statuses import DONE, OPTIONAL
 from ..engine.lane import Lane
 from ..engine.running import RunEnd
@@ -18,8 +17,8 @@ from ..project.open import Project
 from ..runs.layout import attempt_folder
 from ..runs.questions import open_questions
 from ..views.questions import Waiting
-from ..views.run_log import first_line
 from ..views.summary import Question, Summary
+from ..views.words import first_line
 from .taking_over import take_over
 
 DEFERRED = "deferred-work.md"
@@ -44,7 +43,7 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         done,
         left,
         commits=len(run.commits) + sum(len(story.commits) for story in run.stories.values()),
-        rounds=_rounds(lane, run),
+        rounds=sum(story.round - 1 for story in run.stories.values()),  # those that were sent back
         calls=sum(len(step.calls) for step in steps),
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.began),
@@ -78,13 +77,6 @@ def _stories(lane: Lane, epics: list[EpicView]) -> tuple[tuple[str, ...], tuple[
     own = [row for row in rows if (row.epic == lane.epic if lane.scope == "epic" else row.key == lane.key)]
     done = tuple(row.key for row in own if row.meaning == DONE)
     return done, tuple((row.key, row.status.raw) for row in own if row.meaning != DONE)
-
-
-def _rounds(lane: Lane, run: RunRecord) -> int:
-    """Reviews that gave a verdict."""
-    review = lane.workflow.review.name if lane.workflow.review else ""
-    steps = [step for story in run.stories.values() for step in story.steps if step.step == review]
-    return sum(any(call.finding in ("good", "changes") for call in step.calls) for step in steps)
 
 
 def _retrospective(lane: Lane, epics: list[EpicView]) -> str:

@@ -1,6 +1,6 @@
-"""The run that is not over, as `bmad status` tells it: who looks after it, what it waits for, what goes on with it.
+"""The run that is not over, as `bmad status` tells it: who looks after it, what it waits for, what goes on.
 
-Read file by file, and little of each: the loop's own readers take longer to import than all the rest of `status`."""
+Only a little is read of each file: to import the loop's own readers takes longer than all the rest of `status`."""
 
 import os
 import re

@@ -1,10 +1,12 @@
 """Asking a person at the terminal that a run was started from."""
 
+import select
 import signal
 import sys
+import termios
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -17,6 +19,9 @@ from .terminal import clean
 
 MAX_TRIES = 20
 MAX_LINE = 64 * 1024
+LOOK_AGAIN = 1.0  # seconds: has somebody answered elsewhere?
+
+Answered = Callable[[], bool]
 
 
 class TerminalHuman:
@@ -26,12 +31,17 @@ class TerminalHuman:
         self._view = view
 
     def ask(self, question: Mapping[str, Any]) -> str | None:
-        """What they say, once it is an answer. None: not now (Ctrl-D, or Ctrl-C, which is then told on)."""
+        """What they say, once it is an answer. None: not now (Ctrl-D, or Ctrl-C, which is then told on), or no
+        longer: `answered`, where the question has it, says that somebody has answered elsewhere."""
         asked = Question(**{name: question[name] for name in Question._fields if name in question})
+        answered: Answered = question.get("answered") or (lambda: False)
         self._show(asked)
         for _ in range(MAX_TRIES):
-            said = self._read_line()
+            said = self._read_line(answered)
             if said is None:
+                return None
+            if answered():
+                self._view.say(fit(clean(f"answered elsewhere; not used: {said}"), self._view.out, "  "))
                 return None
             problem = why_invalid(asked, said)
             if problem is None:
@@ -46,10 +56,13 @@ class TerminalHuman:
         shown = [text for line in lines for text in fit_below(clean(line), out, 2)]
         self._view.say(["", *shown])
 
-    def _read_line(self) -> str | None:
+    def _read_line(self, answered: Answered) -> str | None:
         self._view.outlet.write("answer (Ctrl-D: not now): ")
         try:
             with _signals_interrupt():
+                if not _line_comes(answered):
+                    self._view.outlet.write("\nanswered elsewhere; what was typed here is not used\n")
+                    return None
                 line = sys.stdin.readline(MAX_LINE)
         except _Interrupted as interrupted:
             self._view.outlet.write("\n")
@@ -61,6 +74,21 @@ class TerminalHuman:
             self._view.outlet.write("\n")
             return None
         return line.rstrip("\r\n")
+
+
+def _line_comes(answered: Answered) -> bool:
+    """Wait for one. False: somebody has answered elsewhere. What was typed until then goes: it must not become the
+    beginning of the answer to the next question."""
+    try:
+        fd = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        return True
+    while not select.select([fd], [], [], LOOK_AGAIN)[0]:
+        if answered():
+            with suppress(termios.error):  # no terminal
+                termios.tcflush(fd, termios.TCIFLUSH)
+            return False
+    return True
 
 
 class _Interrupted(Exception):

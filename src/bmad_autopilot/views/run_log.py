@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..engine.judging import STOPPED
 from .figures import counted, money, took, until
 from .log_lines import LogLine
 from .run_questions import asked_in, question_lines
+from .words import clip, failing, first_line, said_of
 
 Data = Mapping[str, Any]
-
-MAX_WORDS = 600  # of somebody else's in one line
 
 
 class RunLog:
@@ -26,6 +26,9 @@ class RunLog:
         self._status: dict[str, str] = {}
         self._epic = ""
         self._steps: dict[int, str] = {}
+        self._sent_back: dict[str, str] = {}  # why, until the first step of the new round is taken
+        self._causes: dict[int, str] = {}  # of steps that are not simply the next
+        self._failing = ""
         self._story = ""
 
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
@@ -43,18 +46,29 @@ class RunLog:
         self._status[self._story] = str(data.get("status", ""))
         return self._one(data, at, "", "begun", f"({data.get('status') or 'no status'})")
 
+    def step(self, data: Data, at: float) -> list[LogLine]:
+        """Told once it is called."""
+        sent_back = self._sent_back.pop(self._story, "")
+        cause = "after checks failed" if data.get("cause") == "checks" else sent_back
+        if cause:
+            self._causes[int(data["number"])] = cause
+        return []
+
     def call(self, data: Data, at: float) -> list[LogLine]:
-        step, role = str(data["step"]), str(data.get("role", ""))
-        self._steps[int(data["number"])] = step
+        step, role, number = str(data["step"]), str(data.get("role", "")), int(data["number"])
+        self._steps[number] = step
         agent = data.get("agent") or self._agents.get(role, role)
-        return self._one(data, at, step, "started", f"({agent}, attempt {data['attempt']})")
+        words = (str(agent), f"attempt {data['attempt']}", self._causes.get(number, ""))
+        return self._one(data, at, step, "started", f"({', '.join(filter(None, words))})")
 
     def ended(self, data: Data, at: float) -> list[LogLine]:
         finding = str(data.get("finding", ""))
         words, color = _FINDINGS.get(finding, (finding, "red"))
+        said = said_of(data, finding)
         if finding == "good" and data.get("summary"):
             words = "approved"
-        said = _said(data, finding)
+        elif finding == "refused" and data.get("message") == STOPPED:
+            words, said = "ended with the run", ""
         text = " · ".join(spent(data)) + (f": {said}" if said else "")
         return self._one(data, at, str(data["step"]), words, text, color)
 
@@ -106,6 +120,7 @@ class RunLog:
     # evidence
 
     def check(self, data: Data, at: float) -> list[LogLine]:
+        self._failing = failing(data)
         lines = [self._command(data, at, *command) for command in data.get("ran") or ()]
         if not lines and not data.get("passed"):
             lines = self._one(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
@@ -120,7 +135,9 @@ class RunLog:
         return self._one(data, at, "checks", word, text, color)[0]
 
     def round(self, data: Data, at: float) -> list[LogLine]:
-        why = "the checks fail" if data.get("why") == "checks" else "the review asks for changes"
+        by_checks = data.get("why") == "checks"
+        self._sent_back[self._story] = "after checks failed" if by_checks else "after changes requested"
+        why = "the checks fail" if by_checks else "the review asks for changes"
         return self.accepted(data, at) + self._one(data, at, "", f"round {data['round']}", why, "yellow")
 
     def commit(self, data: Data, at: float) -> list[LogLine]:
@@ -131,7 +148,8 @@ class RunLog:
 
     def asked(self, data: Data, at: float) -> list[LogLine]:
         step = self._steps.get(data.get("number") or 0, "")
-        line = self._one(data, at, step, "asks", color="yellow")[0]
+        about = self._failing if data.get("code") in ("checks", "environment") else ""
+        line = self._one(data, at, step, "asks", about, "yellow")[0]
         block = question_lines(asked_in(data), ours=data.get("code") != "agent") if self._shows_questions else ()
         return [line._replace(block=tuple(block))]
 
@@ -155,6 +173,7 @@ class RunLog:
 
 _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
     "story": RunLog.begun,
+    "step": RunLog.step,
     "call": RunLog.call,
     "ended": RunLog.ended,
     "resting": RunLog.resting,
@@ -186,17 +205,6 @@ _FINDINGS = {
 }
 
 
-def _said(data: Data, finding: str) -> str:
-    """Of a review the first line of its summary; of what did not go well its reason."""
-    if finding in ("good", "changes"):
-        return first_line(str(data.get("summary", "")))
-    if finding == "asked":
-        return ""
-    outcome, message = str(data.get("outcome", "")), first_line(str(data.get("message", "")))
-    words = [outcome] if outcome not in ("completed", message) else []
-    return ": ".join(filter(None, (*words, message)))
-
-
 def spent(data: Data) -> list[str]:
     """Time, tokens and money of a call; what nobody said is left out."""
     words = [took(float(data.get("seconds") or 0.0))]
@@ -205,12 +213,3 @@ def spent(data: Data) -> list[str]:
     if data.get("dollars") is not None:
         words.append(money(float(data["dollars"])))
     return words
-
-
-def first_line(text: str) -> str:
-    lines = (line.strip() for line in text.splitlines())
-    return clip(next((line for line in lines if line), ""))
-
-
-def clip(text: str) -> str:
-    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"

@@ -1,0 +1,36 @@
+"""Runs of the loop that are not over, as it leaves them."""
+
+import os
+import time
+from pathlib import Path
+
+from bmad_autopilot.engine.lane import Lane
+from bmad_autopilot.runs.journal import Journal
+from bmad_autopilot.runs.layout import make_run, runs_folder
+from bmad_autopilot.runs.state import RunState, Status, write_state
+from bmad_autopilot.workflows.pipelines import PIPELINES
+from tests.support import SampleProject
+
+BEGAN = 1_800_000_000.0
+
+
+def unfinished_run(
+    sample: SampleProject, story: str, *, status: Status = Status.PAUSED, after: float = 0.0
+) -> Path:
+    folder = Path(make_run(runs_folder(str(sample.root)), "main", "epic-1", BEGAN + after))
+    journal = Journal(str(folder), lambda value: value)
+    journal.append("run", target="epic-1", **Lane("epic", "epic-1", "1", PIPELINES["lean"]).to_json())
+    journal.close()
+    keep_state(folder, story, status, after)
+    return folder
+
+
+def keep_state(folder: Path, story: str, status: Status, after: float = 0.0) -> None:
+    state = RunState(folder.name, status=status, current_step=1, session_variables={"story": story})
+    write_state(str(folder), state._replace(last_checkpoint=time.time() + after))
+
+
+def attempt(run: Path, step: str) -> Path:
+    folder = run / "steps" / step / "attempt-1"
+    os.makedirs(folder)
+    return folder
