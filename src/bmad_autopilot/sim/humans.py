@@ -161,7 +161,9 @@ class Humans:
 
     def _write_file(self, world: "World") -> None:
         world.git.write("NOTES.md", f"Written at {world.now:.0f}.\n".encode())
-        working = bool(world.running())
+        # Of a call that was lost nobody knows what it changed: all that came since counts as its own.
+        in_hand = (call for call in world.calls.values() if call.order.story == _in_hand(world))
+        working = any(call.state in ("running", "lost") for call in in_hand)
         world.did(Actor.PERSON, "write-file", path="NOTES.md", during_call=working, story=_in_hand(world))
 
     def _spoil(self, world: "World") -> None:

@@ -69,7 +69,10 @@ class MemoryDoors:
 
     def restore_board(self, call: CallId) -> str:
         self.world.point("restore-board", Phase.BEFORE_INTENT)
-        self.world.board = self.world.calls[self.run, call].board_before
+        before = self.world.calls[self.run, call].board_before
+        if not is_readable(before):
+            raise FileError("cannot be read, nor can what stood there before", place=Place(self.world.books.board))
+        self.world.board = before
         self._done("restore-board", call=call)
         return f"{call.number:02}-{call.step}/attempt-{call.attempt}/board.theirs"
 
