@@ -127,6 +127,9 @@ EXAMPLES = [
     (Facts(tidy=False), "tidy-first"),
     (Facts(), "call"),
     (Facts(one_step=True), "one-step-done"),
+    (Facts(one_step=True, row=Row.DUE), "row-first"),
+    (Facts(target=Target.OVER, epic=Epic.OPEN, ground=False), "epic-elsewhere"),
+    (Facts(target=Target.OVER, commit=Commit.DUE, ground=False), "epic-commit-elsewhere"),
 ]
 
 

@@ -31,7 +31,11 @@ ROWS = [
     ("answer-there", Action.TAKE_ANSWER, {"question": Question.ANSWERED}),
     ("answer-missing", Action.WAIT_FOR_ANSWER, {"question": Question.OPEN}),
     ("call-over", Action.TAKE_IN, {"call": Call.ENDED}),
-    ("one-step-done", Action.FINISH, {"one_step": True, "commit": Commit.NONE}),
+    (
+        "one-step-done",
+        Action.FINISH,
+        {"one_step": True, "commit": Commit.NONE, "row": (Row.RIGHT, Row.EDITED, Row.GONE)},
+    ),
     (
         "retrospective-limit",
         Action.WAIT_FOR_LIMIT,
@@ -50,6 +54,8 @@ ROWS = [
         },
     ),
     ("stories-left-out", "left-out", {"target": LEFT_OUT, "epic": (Epic.UNDER_WAY, Epic.OPEN)}),
+    ("epic-elsewhere", "ground", {"target": OVER, "epic": Epic.OPEN, "ground": False}),
+    ("epic-commit-elsewhere", "ground", {"target": OVER, "commit": Commit.DUE, "ground": False}),
     ("epic-over", Action.CLOSE_EPIC, {"target": OVER, "epic": Epic.OPEN}),
     ("epic-to-commit", Action.COMMIT, {"target": OVER, "commit": Commit.DUE}),
     ("all-over", Action.FINISH, {"target": OVER}),

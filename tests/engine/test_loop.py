@@ -236,6 +236,16 @@ def test_a_retrospective_waits_for_a_limit_too() -> None:
     assert bench.world.now > 9000
 
 
+def test_a_story_moved_during_the_retrospective_starts_no_second_agent() -> None:
+    """It looks back, and moves no row but its own: another is put back."""
+    bench = Bench(retrospective="run")
+    bench.after(1980.0, lambda: bench.set_row("review"))
+    assert bench.run() == "completed"
+    told = [f"{e.kind} {e.data['call'].step}" for e in bench.world.log.of("start", "end")]
+    assert told[-2:] == ["start retrospective", "end retrospective"]
+    assert (bench.row(), bench.row("epic-1-retrospective")) == ("done", "done")
+
+
 def test_a_branch_that_was_switched_is_asked_about_until_it_is_back() -> None:
     bench = Bench("switches-branch")
     assert bench.run() == "waiting"

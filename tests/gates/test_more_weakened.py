@@ -121,6 +121,7 @@ def test_a_script_may_lose_up_to_half():
     text = "a" * 10 + "\n" + "b" * 10 + "\n"
     assert judged("scripts/ci.sh", text, "a" * 11 + "\n") == []
     assert judged("scripts/ci.sh", text, "a" * 10 + "\n") == ["check-weakened"]
+    assert judged("scripts/ci.sh", "a" * 20, "b" * 10) == []
 
 
 def test_a_script_in_a_makefile_target_or_package_is_named():
@@ -129,6 +130,22 @@ def test_a_script_in_a_makefile_target_or_package_is_named():
     )
     assert "`check`" in found[0].message
     assert "`pytest`" in found[0].message
+
+
+def test_files_before_it_hide_none():
+    before = {"a.txt": "x", "b.ini": "x", "package.json": package(test="jest")}
+    after = {"b.ini": "y", "package.json": package(test="true")}
+    assert codes(look(before, after, commands=COMMANDS, allowed=("b.ini",))) == ["check-weakened"]
+
+
+def test_settings_may_stand_in_a_package_or_a_makefile_too():
+    before = '{"jest": {\n"coverageThreshold": {"global": {"lines": 80}}\n}}'
+    assert judged("package.json", before, before.replace("80", "8")) == ["check-weakened"]
+    assert judged("Makefile", MAKEFILE, "OPTIONS = --deselect tests/test_a.py\n" + MAKEFILE) == ["check-weakened"]
+
+
+def test_other_line_ends_are_no_difference():
+    assert judged("Makefile", MAKEFILE, MAKEFILE.replace("\n", "\r\n")) == []
 
 
 def test_a_renamed_makefile_is_compared_with_what_it_was():
@@ -163,6 +180,8 @@ def test_a_file_that_cannot_be_read_is_no_settings():
     assert codes(work._replace(contents=lambda path, after: None)) == []
     assert codes(work._replace(contents=lambda path, after: b"x" * 2_000_000)) == []
     assert codes(work._replace(contents=lambda path, after: b"" if after is False else None)) == []
+    assert codes(work._replace(contents=lambda path, after: b"x" if after else None)) == []
+    assert codes(work._replace(contents=lambda path, after: b"\xff" if after else b"")) == []
 
 
 @pytest.mark.parametrize(

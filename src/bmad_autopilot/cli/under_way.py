@@ -5,7 +5,7 @@ Only a little is read of each file: to import the loop's own readers takes longe
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..agents.shim import records
 from ..core.errors import FileError
@@ -13,8 +13,10 @@ from ..files import is_locked
 from ..project.open import Project
 from ..runs.json_files import read_object, text_of
 from ..runs.layout import attempts_of, find_runs, runs_folder
-from ..runs.question import Question, read_question
 from ..runs.times import seconds_of
+
+if TYPE_CHECKING:
+    from ..runs.question import Question
 
 MAX_TEXT = 300
 
@@ -29,7 +31,7 @@ class UnderWay(NamedTuple):
     supervised: bool = False
     pid: int = 0  # of who looks after it; 0: not known
     working: str = ""  # the step whose agent is at work
-    question: Question | None = None  # the one that waits for a person
+    question: "Question | None" = None  # the one that waits for a person
 
     @property
     def asks(self) -> str:
@@ -103,13 +105,15 @@ def is_ours(folder: str) -> bool:
     return entry is not None and entry.kind == "run" and "workflow" in entry.data
 
 
-def _open_question(folder: str) -> Question | None:
+def _open_question(folder: str) -> "Question | None":
     """The oldest. A file that cannot be read is told by `bmad questions`."""
     place = os.path.join(folder, "questions")
     try:
         names = sorted(os.listdir(place))
     except OSError:  # it has asked nothing yet
         return None
+    from ..runs.question import read_question
+
     for match in filter(None, map(_QUESTION.fullmatch, names)):
         try:
             question = read_question(os.path.join(place, match[0]), f"q{int(match[1])}")

@@ -91,7 +91,11 @@ TABLE: tuple[Rule, ...] = (
     # What an agent left is taken in before anything else is looked at.
     Rule("call-over", _when(call=Call.ENDED), Action.TAKE_IN),
     # No story left.
-    Rule("one-step-done", _when(one_step=True, commit=Commit.NONE), Action.FINISH),
+    Rule(
+        "one-step-done",
+        _when(one_step=True, commit=Commit.NONE, row=(Row.RIGHT, Row.EDITED, Row.GONE)),
+        Action.FINISH,
+    ),
     Rule(
         "retrospective-limit",
         _when(target=Target.OVER, retrospective=True, call=Call.NONE, rest=Rest.LIMIT),
@@ -105,6 +109,10 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule(
         "stories-left-out", _when(target=Target.LEFT_OUT, epic=(Epic.UNDER_WAY, Epic.OPEN)), Action.ASK, "left-out"
+    ),
+    Rule("epic-elsewhere", _when(target=Target.OVER, epic=Epic.OPEN, ground=False), Action.ASK, "ground"),
+    Rule(
+        "epic-commit-elsewhere", _when(target=Target.OVER, commit=Commit.DUE, ground=False), Action.ASK, "ground"
     ),
     Rule("epic-over", _when(target=Target.OVER, epic=Epic.OPEN), Action.CLOSE_EPIC),
     Rule("epic-to-commit", _when(target=Target.OVER, commit=Commit.DUE), Action.COMMIT),

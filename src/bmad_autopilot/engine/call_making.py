@@ -1,9 +1,11 @@
 """Calling an agent for a step, and taking in what it came to."""
 
 from ..core.records import RunRecord, StepRecord, StoryRecord
+from ..core.statuses import Kind
 from ..core.table import Rule
 from ..workflows.pipelines import RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
+from .committing import head_before
 from .doors import CallId, CallOrder
 from .judging import judge_call
 from .loop_state import Loop
@@ -57,7 +59,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         story.key,
         step,
         story.baseline,
-        next(reversed(story.commits.values()), story.baseline),
+        head_before(story),
         story.tree,
         story.code,
         review=story.summary if is_fix and story.sent_back_by == "review" else "",
@@ -92,4 +94,8 @@ def take_in(loop: Loop, look: Look, rule: Rule) -> None:
     call = call_id(record, record.last)
     got = loop.doors.gather(_order(loop, call, story, step, record))
     entry = judge_call(step, record, got, loop.doors.now(), loop.doors.random())
+    if step == RETROSPECTIVE:  # it looks back, and moves nobody's row but its own
+        for key, before, after in entry.get("rows", ()):
+            if key not in look.rows or look.rows[key].kind is not Kind.RETROSPECTIVE:
+                loop.doors.set_row(key, before, after)
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)

@@ -58,6 +58,11 @@ def calls_of(story: StoryRecord) -> tuple[CallId, ...]:
     return tuple(call_id(step, call) for step in story.steps for call in step.calls)
 
 
+def head_before(story: StoryRecord) -> str | None:
+    """The last commit of ours for it, else where it began: what any later HEAD must still hold."""
+    return next(reversed(story.commits.values()), story.baseline)
+
+
 def _name(step: StepRecord) -> str:
     return f"{step.number:02}-{step.step}/{len(step.calls)}"
 

@@ -125,9 +125,9 @@ class Doors(Protocol):
     def tree(self, story: str) -> Tree: ...
     def is_tidy(self) -> bool: ...
     def commit(self, order: CommitOrder) -> str: ...
-    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
+    def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         """Save the work tree under a ref, then take what these calls changed and nobody committed out of it. The
-        story's own books stay."""
+        story's own books stay. `head`: what the branch held before; it does again, where calls took it away."""
 
     # agents
     def call_state(self, call: CallId) -> str:
@@ -144,6 +144,9 @@ class Doors(Protocol):
     # people
     def ask(self, question: Question) -> str:
         """Its id; the same question is asked once."""
+
+    def is_asked(self, question: str) -> bool:
+        """False: its file is gone, and it is asked again."""
 
     def answer(self, question: str) -> str | None: ...
 

@@ -23,7 +23,7 @@ from ..gates.verdict import ReviewVerdict, read_verdict
 from ..github.blobs import contents
 from ..github.git import Git
 from ..github.history import is_ancestor
-from ..github.trees import changes
+from ..github.trees import changes, read_file
 from ..project.open import Project
 from ..project.traces import CONFIG_NAME
 from ..runs.agent_state import read_agent_state
@@ -133,7 +133,7 @@ def _work_look(
         story=_document(top, books.story),
         spec=_document(top, books.spec) if _is_spec_owed(order, books) else None,
         builds=order.step.skill == BUILD_AUTO,
-        asked=_asked_for(place, row),
+        asked=_asked_for(place, row, base),
         story_before=_kept_story(place.first or place.folder, top, books),
         rows_before=_raw(before) or {},
         rows_after=_raw(now),
@@ -193,19 +193,24 @@ def _kept_story(folder: str, top: str, books: Books) -> Document | None:
     return Document(_from_top(top, books.story) if books.story else STORY, raw) if raw is not None else None
 
 
-def _asked_for(place: Place, row: Row | None) -> str:
+def _asked_for(place: Place, row: Row | None, base: str) -> str:
     """What the story asks for, as it stood before anybody wrote code for it."""
     raw = read_kept(f"{place.first}/{STORY}") if place.first else None
     text = raw.decode("utf-8", "replace") if raw else ""
-    return f"{text}\n{_section(place.project, row.number)}" if row else text
+    return f"{text}\n{_section(place, row.number, base)}" if row else text
 
 
-def _section(project: Project, number: str) -> str:
+def _section(place: Place, number: str, base: str) -> str:
+    """Only where the file is as it was at the baseline: what is written into it since excuses nobody."""
     try:
-        found = read_all_epics(find_epics_files(project.folders.planning)).stories()
+        found = read_all_epics(find_epics_files(place.project.folders.planning)).stories()
         section = next((story for story in found if story.number == number), None)
-        return read_text(section.file).text[section.start : section.end] if section else ""
-    except FileError:
+        if section is None:
+            return ""
+        text = read_text(section.file)
+        before = read_file(place.git, base, _from_top(place.git.top, section.file))
+        return text.text[section.start : section.end] if before in (None, text.raw) else ""
+    except AutopilotError:
         return ""
 
 

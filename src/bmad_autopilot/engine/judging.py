@@ -8,6 +8,7 @@ from ..core.owes import Owes
 from ..core.records import StepRecord
 from ..core.statuses import PARKED
 from ..gates.objections import Objection
+from ..gates.rows import other_rows
 from ..gates.verdict import Result
 from ..gates.work import judge_work
 from ..workflows.pipelines import RETROSPECTIVE, Step
@@ -35,7 +36,9 @@ def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random
         "session": verdict.session,
         "message": verdict.message,
     }
-    return entry | _finding(step, record, got, now, random)
+    finding = _finding(step, record, got, now, random)
+    moved = any(one.code == OTHER_ROW for one in other_rows(got.look))
+    return entry | (_rows_first(got, finding) if moved else finding)
 
 
 def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: float) -> dict[str, Any]:
@@ -47,10 +50,7 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
         return {"finding": Call.ASKED, "asks": "agent", "question": {"question": said, "reason": "no_resource"}}
     reaction = REACTIONS[got.verdict.outcome]
     if reaction is Reaction.GO_ON or got.verdict.outcome is Outcome.PERMISSION_DENIED:
-        objections = judge_work(got.look)
-        others = tuple(one for one in objections if one.code != OTHER_ROW)
-        finding = _by_evidence(step, got, others)
-        return finding if others == objections else _rows_first(got, finding)
+        return _by_evidence(step, got, tuple(one for one in judge_work(got.look) if one.code != OTHER_ROW))
     if got.verdict.outcome is Outcome.CANCELLED and got.verdict.message == STOPPED:
         return {"finding": Call.REFUSED}  # nobody's fault: it is simply called again
     if got.verdict.outcome is Outcome.BUDGET:

@@ -53,7 +53,7 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
         rows = doors.rows()
     except FileError as error:
         return _blind(doors, run, stop, question, error)
-    key = active(lane, run, rows)
+    key = None if _looks_back(doors, lane, run, rows) else active(lane, run, rows)
     if key is None:
         return _after_stories(doors, lane, run, rows, Facts(stop=stop, question=question))
     story = run.stories.get(key)
@@ -62,8 +62,15 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     return _in_story(doors, lane, run, rows, story, Facts(stop=stop, question=question))
 
 
+def _looks_back(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
+    """A retrospective is under way or to be taken in: a story that somebody has moved meanwhile waits for it."""
+    epic = epic_row(lane, rows.values())
+    record = run.stories.get(epic.key) if epic else None
+    return record is not None and record.is_called and _call(doors, record.current) is not Call.NONE
+
+
 def _question(doors: Doors, run: RunRecord) -> Question:
-    if run.question is None:
+    if run.question is None or not doors.is_asked(str(run.question["question"])):
         return Question.NONE
     return Question.OPEN if doors.answer(str(run.question["question"])) is None else Question.ANSWERED
 
@@ -105,7 +112,8 @@ def _in_story(
     look = Look(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), at)
     if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
         return look
-    due = wanted(story, at, call.value)
+    one_step = lane.scope == "step" and run.steps_done > 0
+    due = story.expected if one_step else wanted(story, at, call.value)
     look = look._replace(wanted=due)
     facts = look.facts._replace(
         row=_row(story, row, due, call),
@@ -114,7 +122,7 @@ def _in_story(
         rounds=story.round - story.counted_from + 1 < lane.max_rounds,
         fixes=story.fixes < lane.max_fixes,
         commit=_commit(story, at, call),
-        one_step=lane.scope == "step" and run.steps_done > 0,
+        one_step=one_step,
     )
     return _before_call(doors, lane, run, look._replace(facts=facts))
 
@@ -122,9 +130,12 @@ def _in_story(
 def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     """What costs a look at git or at the account is looked at only where the table asks for it."""
     facts, at, story = look.facts, look.at, look.story
-    if at.step is None or story is None or facts.row in (Row.GONE, Row.EDITED):
+    if story is None or facts.row in (Row.GONE, Row.EDITED):
         return look
-    why = doors.ground(lane.branch) if facts.call not in (Call.GOOD, Call.CHANGES) else ""
+    if at.step is None:
+        why = doors.ground(lane.branch)
+        return look._replace(facts=facts._replace(ground=not why), why=why)
+    why = doors.ground(lane.branch)
     gate, tree = Gate.PASSED, None
     if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
         tree = doors.tree(story.key)
@@ -227,10 +238,11 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
         commit=_epic_commit(run, record),
         retrospective=looks_back,
         rest=Rest.LIMIT if until > doors.now() else Rest.NONE,
-        ground=True,
         budget=_has_budget(doors, lane, run),
     )
-    return Look(facts, rows, record, None, epic, Position(None, retro), until=until)
+    why = doors.ground(lane.branch) if facts.commit is Commit.DUE or facts.epic is Epic.OPEN else ""
+    facts = facts._replace(ground=not why)
+    return Look(facts, rows, record, None, epic, Position(None, retro), until=until, why=why)
 
 
 def _epic_commit(run: RunRecord, record: StoryRecord | None) -> Commit:

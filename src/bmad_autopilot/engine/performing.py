@@ -8,7 +8,7 @@ from ..core.statuses import DONE, IN_PROGRESS, Kind
 from ..core.table import Action, Rule
 from . import call_making
 from .asking import meaning, question_for
-from .committing import calls_of, epic_commit, round_commit, skip_commit, story_commit, tidy_commit
+from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
 from .loop_state import Loop
 from .observing import RETRO, Look
 
@@ -96,7 +96,9 @@ def _take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
         _undo_rows(loop, look)
     story = loop.run.stories.get(str(asked.get("story", "")))
     if means == "skip" and story is not None:
-        loop.note("aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story)))
+        loop.note(
+            "aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story), head_before(story))
+        )
     loop.note("answered", question=name, answer=answer, means=means)
     if means == "abort":
         loop.note("finished", status="failed")
@@ -168,7 +170,7 @@ def _begin(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.story is not None
-    kept = loop.doors.set_aside(look.story.key, calls_of(look.story))
+    kept = loop.doors.set_aside(look.story.key, calls_of(look.story), head_before(look.story))
     loop.note("gone", story=look.story.key, kept=kept)
 
 

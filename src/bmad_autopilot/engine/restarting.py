@@ -20,7 +20,7 @@ from ..github.saving import save_all
 from ..github.trees import changes
 from ..project.open import Project
 from ..runs.journal import Journal
-from ..runs.layout import attempt_folder, find_runs, runs_folder
+from ..runs.layout import attempt_folder, begun, find_runs, runs_folder
 from ..runs.supervisor import hold
 from .books import books_of
 from .lane import Lane, lane_from_json
@@ -65,7 +65,7 @@ def restart_story(project: Project, key: str) -> RestartReport:
 
 def _newest(project: Project, key: str) -> _Known | None:
     runs = runs_folder(project.root.path)
-    for session, name in find_runs(runs):
+    for session, name in sorted(find_runs(runs), key=lambda run: begun(run[1]), reverse=True):
         folder = os.path.join(runs, session, name)
         journal = Journal(folder, lambda value: value)
         entries = journal.entries()

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from ..agents.shim.redaction import Redactor, secrets_of
 from ..board.sprint import Row
-from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, UsageError
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError, UsageError
 from ..core.records import RunRecord, fold
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
 from ..runs.finding import Run, unfinished
 from ..runs.journal import Journal, first_entry
 from ..runs.layout import make_run, runs_folder
+from ..runs.state import Status
 from ..runs.supervisor import hold
 from .lane import Lane, lane_from_json
 from .loop import LaneLoop
@@ -82,7 +83,7 @@ def start_run(
 def resume_run(project: Project, run: str | None = None, *, told: Told, human: Human | None = None) -> RunEnd:
     """The newest run that is not over, or the one named."""
     project = with_policy(project, told)
-    found = [one for one in unfinished(runs_folder(project.root.path)) if _is_ours(one)]
+    found = [one for one in unfinished(runs_folder(project.root.path)) if _lane_of(one) is not None]
     wanted = [one for one in found if run is None or one.id == run or one.id.startswith(run)]
     if not wanted:
         what = f"no unfinished run is called {run}" if run else "there is no unfinished run"
@@ -91,9 +92,13 @@ def resume_run(project: Project, run: str | None = None, *, told: Told, human: H
         return _go_on(project, wanted[0].folder, told, human, NO_CAPS)
 
 
-def _is_ours(run: Run) -> bool:
-    entry = first_entry(run.folder)
-    return entry is not None and entry.kind == "run" and "workflow" in entry.data
+def _lane_of(run: Run) -> Lane | None:
+    """None: not a run of the loop, or one that nobody can read any more, which stops no other."""
+    try:
+        entry = first_entry(run.folder)
+        return lane_from_json(entry.data) if entry is not None and entry.kind == "run" else None
+    except (AutopilotError, LookupError, TypeError):
+        return None
 
 
 def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps, scope: str = "") -> RunEnd:
@@ -135,8 +140,10 @@ def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human |
 def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
     """Runs to go on with: of the same story or epic; and before an epic's own, those of its single stories, whose
     work lies in the tree."""
-    ours = [run for run in unfinished(runs_folder(project.root.path)) if _is_ours(run)]
-    heads = [(run, lane_from_json(entry.data)) for run in ours if (entry := first_entry(run.folder))]
+    heads = [
+        (run, lane) for run in unfinished(runs_folder(project.root.path)) if (lane := _lane_of(run)) is not None
+    ]
+    heads = [(run, lane) for run, lane in heads if run.state.status is not Status.FAILED]  # aborted: over
     same = [run for run, lane in heads if lane.key == row.key]
     if scope != "epic":
         return same[:1]

@@ -54,7 +54,9 @@ def _test_files(look: WorkLook) -> tuple[list[_File], list[tuple[Change, str]]]:
     """Every changed test file, and those that were tests but cannot be counted."""
     files: list[_File] = []
     unread: list[tuple[Change, str]] = []
-    for change in look.changes[:MAX_FILES]:
+    named = [change for change in look.changes if is_test_path(change.path) or is_test_path(change.old_path)]
+    others = [change for change in look.changes if change not in named][:MAX_FILES]
+    for change in (*named, *others):
         old = look.contents(change.old_path, False) if change.kind is not Kind.ADDED else None
         was_test = change.kind is not Kind.ADDED and holds_tests(change.old_path, old)
         new = look.contents(change.path, True) if change.kind is not Kind.DELETED else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .git import Git, check_revision
-from .identities import Identity
+from .identities import OURS, Identity
 from .messages import STEP, trailer_value
 
 MAX_PATHS = 1000  # named on one command line
@@ -58,7 +58,7 @@ def find_commit(git: Git, step: str, since: str | None) -> str | None:
         return None
     wanted = (STEP, trailer_value(step))
     found = _commits(git, "HEAD" if since is None else f"{since}..HEAD")
-    return next((commit.sha for commit in found if wanted in commit.trailers), None)
+    return next((one.sha for one in found if wanted in one.trailers and one.committer == OURS), None)
 
 
 def _commits(git: Git, revisions: str, paths: tuple[str, ...] = ()) -> list[Commit]:

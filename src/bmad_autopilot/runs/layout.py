@@ -78,12 +78,12 @@ def find_runs(runs: str) -> list[tuple[str, str]]:
 
 def find_attempts(runs: str) -> list[Place]:
     """Every agent call there is, the newest run first, and in a run the last call first."""
-    found = [(_begun(run), place) for session, run in find_runs(runs) for place in _attempts(runs, session, run)]
+    found = [(begun(run), place) for session, run in find_runs(runs) for place in _attempts(runs, session, run)]
     found.sort(key=lambda item: (item[0], item[1].run, item[1].step, item[1].number), reverse=True)
     return [place for _, place in found]
 
 
-def _begun(run: str) -> tuple[str, int]:
+def begun(run: str) -> tuple[str, int]:
     match = _RUN.match(run)
     assert match is not None, run
     return match["time"], int(match["again"] or 1)

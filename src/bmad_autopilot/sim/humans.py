@@ -5,6 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.statuses import STORY_LIFE, Kind
+from ..workflows.pipelines import RETROSPECTIVE
 from .log import Actor
 from .memory_board import is_readable, raw_statuses, rows_of, with_status
 from .sample import BROKEN, ENVIRONMENT
@@ -64,10 +65,19 @@ class Humans:
         heard = self._heard.get((question.story, question.code), 0) + 1
         self._heard[question.story, question.code] = heard
         answer = self._chosen(question.code, question.options, heard)
+        if question.code == "agent" and heard > _PATIENCE:
+            self._park(world, question.story)
         if answer in ("retry", "fix"):
             self._mend(world, question.code, question.story, thoroughly=answer == "fix" or heard > 1)
         asked.answer = answer
         world.did(Actor.PERSON, "answer", code=question.code, story=question.story, answer=answer)
+
+    def _park(self, world: "World", story: str) -> None:
+        """An agent that asks again and again is told the same by the board."""
+        before = raw_statuses(world.board).get(story) if is_readable(world.board) else None
+        if before not in (None, "blocked"):
+            world.board = with_status(world.board, story, "blocked")
+            self._moved(world, story, before or "", "blocked")
 
     def _chosen(self, code: str, options: tuple[str, ...], heard: int) -> str:
         if self.manner is Manner.FICKLE:
@@ -152,7 +162,7 @@ class Humans:
     def _moved(self, world: "World", key: str, before: str, after: str) -> None:
         # Where a machine went down with its agent, nobody knows any more which of the two it was.
         open_calls = (call for call in world.calls.values() if not call.taken_in and call.state != "finished")
-        working = any(call.order.story == key for call in open_calls)
+        working = any(call.order.story == key or call.order.step == RETROSPECTIVE for call in open_calls)
         world.did(Actor.PERSON, "edit-row", key=key, before=before, after=after, during_call=working)
 
     def _remark(self, world: "World") -> None:

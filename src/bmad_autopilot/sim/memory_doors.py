@@ -102,8 +102,10 @@ class MemoryDoors:
         self._done("commit", key=order.key, label=order.label, story=order.story, sha=sha)
         return sha
 
-    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
+    def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         self.world.point("save", Phase.BEFORE_INTENT)
+        if not self.world.git.descends(self.world.git.head, head):
+            self.world.git.head = head
         git, ref = self.world.git, f"refs/autopilot/saved/{self.run}/{story}"
         self.world.saved[ref] = {**self.world.saved.get(ref, {}), **git.snapshot()}
         known = [self.world.calls[self.run, call] for call in calls if (self.run, call) in self.world.calls]
@@ -167,6 +169,9 @@ class MemoryDoors:
         self._cast.humans.hear(self.world, asked)
         self._done("ask", question=name, code=question.code, story=question.story, turn=question.turn)
         return name
+
+    def is_asked(self, question: str) -> bool:
+        return (self.run, question) in self.world.questions
 
     def answer(self, question: str) -> str | None:
         return self.world.questions[self.run, question].answer

@@ -56,6 +56,11 @@ def look(
     head, branch = (lines[2], lines[3]) if code == 0 and len(lines) == 4 else (None, None)  # None: no commit yet
     _copy(os.path.join(folder, lines[0]), index)
     own = {**environment, "GIT_INDEX_FILE": index}
+    # Marks that hide a file from git are the agent's to set: in our copy they do not count.
+    _, listed = _git(folder, own, ["ls-files", "-v"], seconds)
+    hidden = [line[2:] for line in listed.splitlines() if line[:1].islower()]
+    for start in range(0, len(hidden), 200):
+        _git(folder, own, ["update-index", "--no-assume-unchanged", "--", *hidden[start : start + 200]], seconds)
     if scratch:
         os.makedirs(scratch, exist_ok=True)
         objects = os.path.join(folder, lines[1])

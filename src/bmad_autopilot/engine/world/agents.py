@@ -127,7 +127,9 @@ class AgentDoors(RepositoryDoors):
         """The first call of this story that did not write its story file: what it found there was asked for."""
         numbers = range(1, order.id.number + 1)
         folders = (folder for number in numbers for folder in attempts_of(self.run, number))
-        return next((folder for folder in folders if _found_story(folder, order.story)), self.folder(order.id))
+        wrote = {step.name for step in self.lane.workflow.steps if step.owes is Owes.STORY}
+        found = (folder for folder in folders if _found_story(folder, order.story, wrote))
+        return next(found, self.folder(order.id))
 
     def parked_until(self, role: str) -> float:
         agent = self.project.config.agent_of(role)
@@ -139,8 +141,11 @@ class AgentDoors(RepositoryDoors):
         clear(self.books(story).state)
 
 
-def _found_story(folder: str, story: str) -> bool:
+def _found_story(folder: str, story: str, wrote: set[str]) -> bool:
     try:
-        return os.path.exists(f"{folder}/{STORY}") and read_spec(folder).story == story
+        if not os.path.exists(f"{folder}/{STORY}"):
+            return False
+        spec = read_spec(folder)
+        return spec.story == story and spec.step not in wrote
     except FileError:
         return False

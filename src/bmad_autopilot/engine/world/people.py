@@ -42,6 +42,9 @@ class PeopleDoors(Ground):
         )
         return ask(self.run, kept, time.time()).id
 
+    def is_asked(self, question: str) -> bool:
+        return any(kept.id == question for _, kept in questions_of(self.run)[0])
+
     def answer(self, question: str) -> str | None:
         return next((kept.answer for _, kept in questions_of(self.run)[0] if kept.id == question), None)
 

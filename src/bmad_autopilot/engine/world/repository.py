@@ -10,9 +10,9 @@ from ...core.errors import AutopilotError
 from ...core.records import Check
 from ...files import write_atomic
 from ...gates.checks import run_checks
-from ...github.commits import commit
+from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
-from ...github.history import find_commit, head_of
+from ...github.history import branch_of, find_commit, head_of, is_ancestor
 from ...github.identities import OURS
 from ...github.putting_back import put_back
 from ...github.saving import save_all
@@ -97,12 +97,12 @@ class RepositoryDoors(Ground):
     def _touched_by(self, order: CommitOrder) -> set[str]:
         return touched_paths(self.git, map(self.folder, order.calls), lambda: (order.tree, self._look().tree))
 
-    def set_aside(self, story: str, calls: tuple[CallId, ...]) -> str:
+    def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         ref = f"{SAVED}{os.path.basename(self.run)}/{story}"
         saved = save_all(self.git, ref, f"Work on {story}, set aside")
         touched = touched_paths(self.git, map(self.folder, calls), lambda: (None, None))
         kept = {*self.dirty, *map(self._from_top, self.books(story).kept_apart)}
-        head = head_of(self.git)
+        head = self._put_history_back(head)
         differing = (
             {path for one in changes(self.git, head, saved) for path in (one.path, one.old_path)}
             if head
@@ -111,6 +111,18 @@ class RepositoryDoors(Ground):
         if head and (paths := sorted((touched & differing) - kept)):
             put_back(self.git, head, paths, saved=ref)
         return ref
+
+    def _put_history_back(self, head: str | None) -> str | None:
+        """HEAD, moved forward again to what it held before where a call has taken commits from the branch."""
+        now = head_of(self.git)
+        if head is None or now is None or head == now or is_ancestor(self.git, head, now):
+            return now
+        if not self.lane.branch or branch_of(self.git) != self.lane.branch:
+            return now
+        move_ref(self.git, f"refs/heads/{self.lane.branch}", head, now)
+        self.git.ask("read-tree", head)
+        self.git.ask("update-index", "-q", "--refresh", codes=(0, 1))
+        return head
 
     def check(self, code: str) -> Check:
         folder = os.path.join(self.run, "checks", code[:16] or "none")
