@@ -214,6 +214,12 @@ def test_a_regular_board_is_scanned():
     }
 
 
+def test_a_value_is_cut_only_where_it_is_quoted():
+    flat = scan("a: Xyz\n")
+    assert flat is not None
+    assert flat.top == [("a", "Xyz", 1)]
+
+
 def test_other_letters_are_scanned_too():
     flat = scan("项目: 示例\nblock:\n  é: ü\n")
     assert flat is not None

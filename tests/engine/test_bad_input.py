@@ -14,7 +14,7 @@ from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.project.open import open_project
 from tests.engine.laning import Ran, Sample
 
-LONG = 2.5  # seconds that an agent takes: a person has time to do something
+LONG = 1.5  # seconds that an agent takes: a person has time to do something
 
 
 def run_while(sample: Sample, at: str, act: Callable[[], object], scope: str = "epic", key: str = "1") -> Ran:

@@ -63,6 +63,10 @@ def test_a_signature_is_sixteen_letters_and_tells_failures_apart(tmp_path):
     assert one != run(tmp_path, "echo error a; exit 1", "echo error b; exit 1").signature
 
 
+def test_the_time_it_took_is_kept(tmp_path):
+    assert 0 < run(tmp_path, "true").checks[0].seconds < 60
+
+
 def test_the_time_limit_is_told(tmp_path):
     report = run(tmp_path, "exec sleep 60", seconds=0.5)
     assert report.failures[0].excerpt == "[did not end in 0.5 s, and was stopped]"

@@ -103,6 +103,16 @@ def test_a_skip_belongs_to_the_case_it_stands_in_or_above():
     assert [case.skipped for case in suite("test_a.py", text).cases] == [False, True, False]
 
 
+def test_a_skipped_case_is_not_the_one_before_it():
+    text = "  it 'a' do\n    expect(f)\n  end\n  xit 'b' do\n    expect(f)\n  end\n"
+    assert [case.skipped for case in suite("a_spec.rb", text).cases] == [False, True]
+
+
+def test_a_hollow_check_is_not_taken_from_another_case():
+    found = suite("test_a.py", "def test_a():\n    assert f()\n\n\ndef test_b():\n    assert True\n")
+    assert [case.checks for case in found.cases] == [1, 0]
+
+
 def test_a_skip_in_a_comment_is_none():
     assert [case.skipped for case in suite("a.feature", "# @skip\nScenario: a\n  Then b\n").cases] == [False]
 

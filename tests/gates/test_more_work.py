@@ -68,6 +68,16 @@ def test_a_skipped_or_empty_case_makes_up_for_none():
     assert gutted("@pytest.mark.skip\n" + before, skipped) == []
 
 
+def test_a_case_without_any_word_is_known_by_its_name_alone():
+    before, after = ({"a.test.js": f"it('{name}', () => {{}});\n"} for name in "ab")
+    assert codes(look(before, after)) == ["test-gutted"]
+
+
+def test_a_new_file_may_be_switched_off():
+    new = {"src/a.test.js": "xdescribe('a', () => { it('b', () => { expect(f()) }) });\n"}
+    assert codes(look({}, new)) == []
+
+
 def test_half_of_the_checks_may_go():
     before = "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(6))
     assert gutted(before, "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(3))) == []

@@ -194,6 +194,7 @@ def test_enough_of_each_kind() -> None:
     assert sorted(LIES) == sorted(names(Kind.LIAR))
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("habit", names(Kind.LIAR))
 def test_no_liar_gets_through(bench: BenchMaker, habit: str) -> None:
     first, second = bench(habit).until_refused(*LEAN)[-2:]
@@ -203,6 +204,7 @@ def test_no_liar_gets_through(bench: BenchMaker, habit: str) -> None:
     assert LIES[habit] in (*first.codes, verdict), first
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("habit", OTHERWISE_IN_A_BUILD)
 def test_no_liar_gets_through_a_build(bench: BenchMaker, habit: str) -> None:
     assert not bench(habit, "build").until_refused(*BUILD)[-1].is_good
@@ -219,6 +221,7 @@ def honest_left(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> li
     return [left_by(one, one.do(step)) for step in LEAN]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("habit", names(Kind.UNTIDY))
 def test_no_untidy_agent_is_refused(bench: BenchMaker, honest_left: list[object], habit: str) -> None:
     one = bench(habit)
@@ -231,6 +234,7 @@ def test_no_untidy_agent_is_refused(bench: BenchMaker, honest_left: list[object]
     assert left != honest_left, "nothing about it is untidy"
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("habit", UNTIDY_IN_A_BUILD)
 def test_no_untidy_agent_is_refused_in_a_build(bench: BenchMaker, habit: str) -> None:
     one = bench(habit, "build")
@@ -245,6 +249,7 @@ def left_by(one: Bench, done: Judged) -> tuple[object, ...]:
     return files, done.said, git(one.folder, "rev-list", "--count", "HEAD")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("habit", ["honest", "moves-test", "splits-test", "reformats", "renames-cases"])
 def test_their_tests_really_pass(bench: BenchMaker, habit: str) -> None:
     one = bench(habit)

@@ -22,7 +22,7 @@ _USUAL = {SKIP: "skip", FIX: "hand-over", ABORT: "abort"}
 
 _FORMS = {
     "failed": _Form(
-        "{step} of {story} failed twice. Try again?",
+        "{step} of {story} failed, and so did another try. Try again?",
         {RETRY: "again", **_USUAL},
         RETRY,
         BlockReason.SUBAGENT_FAILED,

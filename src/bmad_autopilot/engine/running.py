@@ -84,7 +84,9 @@ def resume_run(project: Project, run: str | None = None, *, told: Told, human: H
     """The newest run that is not over, or the one named."""
     project = with_policy(project, told)
     found = [one for one in unfinished(runs_folder(project.root.path)) if _lane_of(one) is not None]
-    wanted = [one for one in found if run is None or one.id == run or one.id.startswith(run)]
+    wanted = [one for one in found if run is None or one.id == run] or [
+        one for one in found if run is not None and one.id.startswith(run)
+    ]
     if not wanted:
         what = f"no unfinished run is called {run}" if run else "there is no unfinished run"
         raise UsageError(what, hint="bmad status")
