@@ -63,6 +63,17 @@ def test_a_signature_is_sixteen_letters_and_tells_failures_apart(tmp_path):
     assert one != run(tmp_path, "echo error a; exit 1", "echo error b; exit 1").signature
 
 
+def test_a_check_cannot_end_its_keeper_by_the_way(tmp_path):
+    report = run(tmp_path, "kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; echo still here; exit 3")
+    assert [(one.exit, one.excerpt) for one in report.failures] == [(3, "still here")]
+
+
+def test_a_check_that_is_told_has_time_to_tidy_up(tmp_path):
+    tidy = "trap 'sleep 0.5; echo done > tidied; exit 0' TERM"
+    run(tmp_path, f"{tidy}; while :; do sleep 0.05; done", seconds=0.5)
+    assert (tmp_path / "work" / "tidied").exists()
+
+
 def test_the_time_it_took_is_kept(tmp_path):
     assert 0 < run(tmp_path, "true").checks[0].seconds < 60
 
