@@ -94,3 +94,11 @@ def test_a_number(text: str, number: float | None) -> None:
 def test_a_moment() -> None:
     assert judging.moment(1_794_795_776) == "2026-11-16 02:22 UTC"
     assert judging.moment(1_794_795_776_000) == ""
+
+
+def test_a_crash_is_told_by_the_line_that_says_what_went_wrong() -> None:
+    ending = Ending("exit", 1, None, "")
+    unpacked = ["Package extraction took 5079ms", "Error: No session", "at main"]
+    assert judging.by_ending(ending, unpacked).message == "Error: No session"
+    traceback = ["Traceback (most recent call last):", '  File "x.py", line 1', "KeyError: 'port'"]
+    assert judging.by_ending(ending, traceback).message == "KeyError: 'port'"

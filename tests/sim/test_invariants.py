@@ -176,7 +176,8 @@ def test_a_question_put_anew_after_a_crash(monkeypatch: pytest.MonkeyPatch) -> N
         asked = MemoryQuestion(name, question, self.world.now)
         self.world.questions[self.run, name] = asked
         self._cast.humans.hear(self.world, asked)
-        self._done("ask", question=name, code=question.code, story=question.story, turn=question.turn)
+        call = question.call
+        self._done("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
         return name
 
     monkeypatch.setattr(MemoryDoors, "ask", ask)

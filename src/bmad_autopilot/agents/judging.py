@@ -37,8 +37,16 @@ _ENDED_BY = {
 
 def by_ending(ending: Ending, stderr: Iterable[str] = ()) -> Verdict:
     """The verdict on a call that left no word of its own on how it went."""
-    outcome, message = _ENDED_BY.get(ending.by, (Outcome.CRASHED, first_line(stderr) or _how(ending)))
+    outcome, message = _ENDED_BY.get(ending.by, (Outcome.CRASHED, _telling_line(stderr) or _how(ending)))
     return Verdict(outcome, clip((outcome is Outcome.MISCONFIGURED and ending.problem) or message))
+
+
+def _telling_line(texts: Iterable[str]) -> str:
+    """The first that is about what went wrong: Copilot (1.0.102) may begin with how long it took to unpack itself
+    on a slow machine, and a traceback tells its cause last."""
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("Package extraction took ")]
+    return (lines[-1] if lines[0].startswith("Traceback ") else lines[0]) if lines else ""
 
 
 def first_line(texts: Iterable[str]) -> str:

@@ -67,10 +67,8 @@ def every_wait_has_a_bound(played: Played) -> Iterator[str]:
 
 
 def no_question_is_asked_twice(played: Played) -> Iterator[str]:
-    asked = Counter(
-        (effect.run, effect.data["code"], effect.data["story"], effect.data["turn"])
-        for effect in played.world.log.of("ask")
-    )
+    named = ("code", "story", "call", "turn")
+    asked = Counter((effect.run, *(effect.data[name] for name in named)) for effect in played.world.log.of("ask"))
     for question, times in asked.items():
         if times > 1:
             yield f"{question} {times} times"

@@ -16,11 +16,13 @@ class _Rows:
     def __init__(self) -> None:
         self.standing: dict[str, Effect] = {}
         self._origin: dict[str, str] = {}  # what it was before they began to move it
+        self._removed: set[str] = set()
         self._unrecorded: dict[str, str] = {}  # what it was before a write of ours that is not recorded yet
 
     def moved(self, key: str, edit: Effect) -> None:
         first = self._origin.setdefault(key, _meaning(edit.data["before"]))
         self.standing.pop(key, None)
+        (self._removed.discard if edit.data["after"] else self._removed.add)(key)
         back = _meaning(edit.data["after"]) in (first, self._unrecorded.get(key))
         if not edit.data["during_call"] and not back:
             self.standing[key] = edit
@@ -28,7 +30,7 @@ class _Rows:
     def noted(self, key: str, entry: str, before: str) -> None:
         if entry in _SEEN:
             self.standing.pop(key, None)
-        if entry in (*_SEEN, "ended"):
+        if entry in _SEEN or (entry == "ended" and key not in self._removed):
             self._origin.pop(key, None)
         if entry == "row":
             self._unrecorded[key] = before

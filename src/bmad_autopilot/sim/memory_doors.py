@@ -167,7 +167,8 @@ class MemoryDoors:
         asked = MemoryQuestion(name, question, self.world.now)
         self.world.questions[self.run, name] = asked
         self._cast.humans.hear(self.world, asked)
-        self._done("ask", question=name, code=question.code, story=question.story, turn=question.turn)
+        call = question.call
+        self._done("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
         return name
 
     def is_asked(self, question: str) -> bool:
