@@ -38,6 +38,7 @@ def test_a_record_begins_empty():
     assert (run.head, run.stories, run.checks, run.answers, run.commits) == ({}, {}, {}, [], {})
     assert (run.steps, run.steps_done, run.unpriced, run.tokens) == (0, 0, 0, 0)
     assert (run.allowance, run.dollars, run.seconds, run.began) == (0, 0, 0, 0)
+    assert (run.hours_from, run.idle_since) == (0, 0)
     assert (run.ended, run.left_out, run.committing) == ("", "", "")
     assert (run.question, run.retrospective, run.resting) == (None, None, None)
     assert not run.epic_closed
@@ -450,6 +451,39 @@ def test_a_run_ends_and_may_be_taken_up_again():
     run = run_of(BEGUN, STEP, ACCEPTED, over, ("resumed", {}))
     assert (run.ended, run.steps_done, run.steps) == ("", 0, 3)
     assert run_of(("finished", {})).ended == ""
+
+
+@pytest.mark.parametrize("idle", ["waiting", "left"])
+def test_the_time_nobody_looked_after_it_is_none_of_its_hours(idle):
+    run = run_of(("run", {"workflow": "lean"}))
+    assert run.hours_from == 100
+    run.apply(idle, {}, 110)
+    assert run.idle_since == 110
+    run.apply("resumed", {}, 150)
+    assert (run.hours_from, run.idle_since) == (140, 0)
+    run.apply("resumed", {}, 170)
+    assert run.hours_from == 140
+    run.apply(idle, {}, 180)
+    run.apply("resumed", {}, 170)  # a clock that was set back
+    assert run.hours_from == 140
+
+
+def test_more_hours_are_counted_from_the_answer():
+    assert answer("more", BEGUN).hours_from == 102
+
+
+def test_what_a_call_asked_besides_is_asked_before_another_try():
+    ended: Entry = ("ended", {**ENDED[1], "question": "one?", "more": ["two?", "three?"]})
+    run = answer("again", BEGUN, STEP, CALL, ended)
+    step = run.stories[KEY].steps[-1]
+    assert step.last is not None
+    assert step.last.ended == {**ended[1], "question": "two?", "more": ["three?"]}
+    assert (step.again, step.forgiven) == (False, 0)
+    for _ in range(2):
+        run.apply("asked", {"story": KEY}, 0.0)
+        run.apply("answered", {"means": "again"}, 0.0)
+    assert step.last.ended == {**ended[1], "question": "three?", "more": []}
+    assert (step.again, step.forgiven) == (True, 1)
 
 
 def test_a_rest_has_an_end():

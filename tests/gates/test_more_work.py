@@ -78,6 +78,13 @@ def test_a_new_file_may_be_switched_off():
     assert codes(look({}, new)) == []
 
 
+def test_files_that_are_no_tests_hide_none_that_is():
+    code, tests = "fn a() {}\n", "#[test]\nfn a() {\n    assert!(f());\n}\n"
+    assert codes(look({"src/a.rs": code, "src/b.rs": tests}, {"src/a.rs": f"{code} ", "src/b.rs": code})) == [
+        "test-gutted"
+    ]
+
+
 def test_half_of_the_checks_may_go():
     before = "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(6))
     assert gutted(before, "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(3))) == []

@@ -14,6 +14,7 @@ from bmad_autopilot.github.commits import commit
 from bmad_autopilot.github.git import Git, GitError, check_revision, last_line
 from bmad_autopilot.github.ground import look_at_ground
 from bmad_autopilot.github.history import commits_between, find_commit
+from bmad_autopilot.github.identities import OURS
 from bmad_autopilot.github.putting_back import put_back
 from bmad_autopilot.github.saving import save_all
 from bmad_autopilot.github.staging import stage
@@ -70,7 +71,7 @@ def test_nothing_an_agent_set_in_the_repository_runs_with_us(repository: Reposit
 def sign(repository: Repository, value: str) -> str:
     """A commit on top with a signature that is none."""
     head = f"tree {repository.tree()}\nparent {repository.head}\n"
-    who = "T <t@example.invalid> 1700000000 +0000\n"
+    who = f"{OURS.name} <{OURS.email}> 1700000000 +0000\n"
     signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n none\n -----END PGP SIGNATURE-----\n"
     raw = f"{head}author {who}committer {who}{signature}\nSigned\n\nAutopilot-Step: {value}\n"
     made = repository.git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=raw.encode()).text
