@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Kept from the outside, because they say where things are and carry no secret.
 _KEPT = {
     *("PATH", "TMPDIR", "CI", "BMAD_CORPUS", "BMAD_REAL", "BMAD_UPDATE_GOLDEN", "MUTANT_UNDER_TEST"),
-    *("VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
+    *("VIRTUAL_ENV", "PYTHONPATH"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 }
 _KEPT_PREFIXES = ("PYTEST_", "HYPOTHESIS_", "COV_", "COVERAGE_", "PIP_", "UV_", "NPM_CONFIG_")

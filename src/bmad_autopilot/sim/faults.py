@@ -1,5 +1,6 @@
 """Where a supervisor dies: at one numbered point, or now and then at random. Every effect passes through here."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from random import Random
 
@@ -20,19 +21,19 @@ INTENTS = frozenset(("step", "call", "row", "epic", "checking", "committing"))
 
 
 class CrashPlan:
-    """Crashes at point number `at`, or at random with `rate` at each point, at most `most` times."""
+    """Crashes at the points numbered in `at`; or at random with `rate` at each point, at most `most` times."""
 
-    def __init__(self, rng: Random, *, at: int | None = None, rate: float = 0.0, most: int = 12) -> None:
+    def __init__(self, rng: Random, *, at: Collection[int] = (), rate: float = 0.0, most: int = 12) -> None:
         self._rng = rng
-        self._at = at
+        self._at = frozenset(at)
         self._rate = rate
-        self._left = most if at is None else 1
+        self._left = len(self._at) or most
         self.points = 0
-        self.seen: dict[tuple[str, Phase], int] = {}  # how often each point was passed
+        self.seen: dict[tuple[str, Phase], int] = {}  # the first point of each kind
 
     def pass_by(self, kind: str, phase: Phase) -> None:
         self.points += 1
-        self.seen[kind, phase] = self.seen.get((kind, phase), 0) + 1
-        if self._left and (self.points == self._at or (self._rate and self._rng.random() < self._rate)):
+        self.seen.setdefault((kind, phase), self.points)
+        if self._left and (self.points in self._at or (self._rate and self._rng.random() < self._rate)):
             self._left -= 1
             raise Crash(f"{kind}, {phase}")

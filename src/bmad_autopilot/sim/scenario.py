@@ -32,7 +32,7 @@ class Options(NamedTuple):
     manner: Manner | None = None
     attended: bool | None = None
     crash_rate: float = 0.01
-    crash_at: int | None = None
+    crash_at: tuple[int, ...] = ()  # numbers of points, in place of a rate
     meddling: bool = True  # people edit, press Ctrl-C; machines go down
     max_rounds: int = 3
     max_fixes: int = 3
