@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,7 +42,7 @@ demo: venv ## Watch an epic being taken to done on a sample project made on the 
 
 .PHONY: test
 test: venv ## The tests that need nothing but git (under five minutes)
-	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak"
+	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist worksteal -m "not real and not soak"
 
 .PHONY: test-real
 test-real: venv ## The tests against real installs (needs node and npm)
@@ -80,7 +80,7 @@ mutate-sample: venv ## The same with a fixed part of the changes (under two minu
 
 .PHONY: coverage
 coverage: venv ## The tests again, with the lines and branches they miss
-	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadgroup -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
+	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist worksteal -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
 
 .PHONY: lock
 lock: ## Pin requirements/dev.in anew in requirements/dev.lock (needs uv)

@@ -10,11 +10,22 @@ CHECK = "test -d src"
 
 
 def sample(
-    folder: Path, habit: str = "honest", *, seconds: float = 0.0, stories: int = 2, checks: bool = True
+    folder: Path,
+    habit: str = "honest",
+    *,
+    seconds: float = 0.0,
+    stories: int = 2,
+    checks: bool = True,
+    first_takes: float = 0.0,
 ) -> Path:
-    """Two epics. The project's check is one that reads the same on every machine."""
+    """Two epics. The project's check is one that reads the same on every machine. `first_takes`: so many seconds
+    more for the first call."""
     folder.mkdir()
-    make_sample(str(folder), 2, stories, agent_command=scripted(habit, seconds))
+    command = scripted(habit, seconds)
+    if first_takes:
+        wait = f'[ -e {folder}.began ] || {{ touch {folder}.began; sleep {first_takes:g}; }}; exec "$@"'
+        command = ("/bin/sh", "-c", wait, "sh", *command)
+    make_sample(str(folder), 2, stories, agent_command=command)
     settings = folder / "bmad-autopilot.toml"
     text = re.sub(r"test = .*", f'test = ["{CHECK}"]' if checks else "", settings.read_text())
     settings.write_text(text)

@@ -21,7 +21,7 @@ from tests.cli.sample_runs import masked
 from tests.support import git
 from tests.terminals import COMMAND, assert_golden
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("demo")]  # one run of it serves several tests
+pytestmark = pytest.mark.real
 
 SECONDS = 240.0
 

@@ -79,7 +79,7 @@ def test_ctrl_d_is_not_now(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_the_agent_and_resume_picks_it_up(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p", seconds=3, stories=1)
+    project = sample(tmp_path / "p", stories=1, first_takes=6)
     with Conversation("run-story", "1-1", cwd=project) as person:
         person.wait_for("· create-story · ")
         person.type(CTRL_C)

@@ -19,7 +19,7 @@ TROUBLES = (
     *("environment", "limit", "breaks-board", "parks"),
     *("commits-itself", "crashing", "no-change", "overloaded"),
 )
-CRASHES_A_WORLD = 8
+CRASHES_A_WORLD = 16
 SEEDS_A_CASE = 100
 
 
