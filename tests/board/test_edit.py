@@ -65,8 +65,9 @@ def test_every_value_of_every_board_of_the_corpus(corpus: Path) -> None:
     assert edits > 2_000
 
 
-def test_ten_thousand_generated_boards() -> None:
-    for seed in range(10_000):
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_thousands_of_generated_boards(count: int) -> None:
+    for seed in range(count):
         rng = random.Random(seed)
         made = make_board(rng, odd=rng.choice([0.0, 0.1, 0.5]))
         before = cells(made.raw)

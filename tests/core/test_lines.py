@@ -55,16 +55,17 @@ def test_every_file_of_the_corpus_reads_the_same(corpus: Path) -> None:
 
 
 # Where each mutant is judged by all tests, a few hundred boards must do.
-BOARDS = 300 if os.environ.get("MUTANT_UNDER_TEST") else 10_000
+BOARDS = 300 if os.environ.get("MUTANT_UNDER_TEST") else 3_000
 
 
-def test_ten_thousand_generated_boards_read_the_same() -> None:
+@pytest.mark.parametrize("count", [BOARDS, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_thousands_of_generated_boards_read_the_same(count: int) -> None:
     taken = 0
-    for seed in range(BOARDS):
+    for seed in range(count):
         rng = random.Random(seed)
         made = make_board(rng, odd=rng.choice([0.0, 0.02, 0.3]))
         taken += assert_same(made.raw)
-    assert taken > BOARDS * 0.4
+    assert taken > count * 0.4
 
 
 _marks = [

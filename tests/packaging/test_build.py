@@ -10,6 +10,8 @@ from bmad_autopilot import __version__
 from tests.support import ProjectMaker
 from tests.wheels import REPOSITORY, Built, Installed
 
+pytestmark = pytest.mark.real
+
 
 def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)

@@ -89,7 +89,9 @@ def stories_of(lane: Lane, rows: Mapping[str, Row]) -> list[Row]:
 
 def active(lane: Lane, run: RunRecord, rows: Mapping[str, Row]) -> str | None:
     """The story in hand, also where it has left the board; else the next one in BMAD's priority."""
-    begun = [key for key in reversed(run.stories) if _is_begun(lane, run.stories[key], rows)]
+    epic = epic_row(lane, rows.values())
+    apart = epic.key if epic else ""  # a retrospective's, kept as if it were a story's
+    begun = [key for key in reversed(run.stories) if key != apart and _is_begun(run.stories[key], rows)]
     if begun:
         # Another that comes back to the board meanwhile waits: one agent at a time.
         return next((key for key in begun if run.stories[key].is_called), begun[0])
@@ -98,18 +100,13 @@ def active(lane: Lane, run: RunRecord, rows: Mapping[str, Row]) -> str | None:
     return action.story_id if action else None
 
 
-def _is_begun(lane: Lane, story: StoryRecord, rows: Mapping[str, Row]) -> bool:
-    meaning = rows[story.key].meaning if story.key in rows else ""
-    return not is_over(story, meaning) and story.key != _epic_key(lane, rows)
+def _is_begun(story: StoryRecord, rows: Mapping[str, Row]) -> bool:
+    return not is_over(story, rows[story.key].meaning if story.key in rows else "")
 
 
 def _was_over(run: RunRecord, row: Row) -> bool:
     story = run.stories.get(row.key)
     return story is not None and is_over(story, row.meaning)
-
-
-def _epic_key(lane: Lane, rows: Mapping[str, Row]) -> str:
-    return next((row.key for row in rows.values() if row.kind is Kind.EPIC and row.number == lane.epic), "")
 
 
 def epic_row(lane: Lane, rows: Iterable[Row]) -> Row | None:

@@ -53,6 +53,7 @@ class Suite(NamedTuple):
 EMPTY = Suite((), 0, 0, 0, 0)
 
 
+@lru_cache(maxsize=4096)
 def is_test_path(path: str) -> bool:
     """A file that test runners pick up, or that lies among those that they do. Data beside them is none."""
     folders, _, name = path.rpartition("/")

@@ -275,6 +275,7 @@ def test_broken_lines_are_kept_as_text(tree: Path, folder: Path) -> None:
     assert said(folder)[-1].data == "last"
 
 
+@pytest.mark.real  # eighty megabytes through a process
 def test_what_is_written_of_a_very_long_output_begins_and_ends_as_it_did(tree: Path, folder: Path) -> None:
     code = (
         "import os\nline = b'y' * 1000 + b'\\n'\nos.write(1, b'first\\n')\n"
