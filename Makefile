@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin

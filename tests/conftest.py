@@ -37,7 +37,7 @@ GIT_CONFIG = """\
 _homes = count()
 
 _base = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", _base, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("default", _base, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.register_profile("soak", _base, max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
