@@ -1,6 +1,7 @@
 """What every test stands on: an environment of its own, a small real project, the corpus if there is one."""
 
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -49,6 +50,8 @@ def _kept(name: str) -> bool:
 @pytest.fixture(scope="session", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Nothing of the user's: no token, no git identity, no colours. An allow-list: new tokens are out too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # `make test &` in a script; our children would ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     base = tmp_path_factory.mktemp("environment")
     git_config = base / "gitconfig"
     git_config.write_text(GIT_CONFIG)
