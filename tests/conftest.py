@@ -50,7 +50,7 @@ def _kept(name: str) -> bool:
 @pytest.fixture(scope="session", autouse=True)
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Nothing of the user's: no token, no git identity, no colours. An allow-list: new tokens are out too."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # `make test &` in a script; our children would ignore it
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # `make test &` in a script: children would too
         signal.signal(signal.SIGINT, signal.default_int_handler)
     base = tmp_path_factory.mktemp("environment")
     git_config = base / "gitconfig"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.board import edit
 from bmad_autopilot.board.cells import Cells, read_cells
-from bmad_autopilot.board.edit import change_status, find_cell
+from bmad_autopilot.board.edit import add_row, change_status, find_cell
 from bmad_autopilot.core.errors import AutopilotError, FileError
 from bmad_autopilot.files import Text
 from tests.boards import make_board
@@ -158,3 +158,62 @@ def test_equal_bytes_of_two_boards_are_two_boards() -> None:
     raw = b"development_status:\n  1-1-a: done\n"
     assert read_cells(Text("one.yaml", raw)).text.path == "one.yaml"
     assert read_cells(Text("two.yaml", raw)).text.path == "two.yaml"
+
+
+BOARD = """\
+development_status:
+  epic-1: backlog
+  1-1-a: done  # first
+
+  # later
+  1-10-c: backlog
+  epic-2: backlog
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "above"),
+    [("1-2-b", "1-1-a"), ("1-11-d", "1-10-c"), ("epic-1-retrospective", "1-10-c"), ("2-1-e", "epic-2")],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_row_is_added_below_the_one_before_it(key: str, above: str, end: str) -> None:
+    before = cells(BOARD.replace("\n", end))
+    after = add_row(before, key, "in-progress")
+    names = [cell[0] for cell in after.cells]
+    assert names[names.index(key) - 1] == above
+    line = f"  {key}: in-progress{end}"
+    assert after.text.text.replace(line, "") == before.text.text
+
+
+def test_a_row_before_all_others_is_added_above_them() -> None:
+    after = add_row(cells("development_status:\n  1-2-b: done"), "1-1-a", "done")
+    assert after.text.text == "development_status:\n  1-1-a: done\n  1-2-b: done"
+    assert add_row(after, "1-3-c", "done").text.text.endswith("1-2-b: done\n  1-3-c: done")
+
+
+@pytest.mark.parametrize(
+    ("board", "key"),
+    [
+        ("development_status: {1-1-a: done}\n", "1-2-b"),
+        ("development_status:\n", "1-2-b"),
+        ("development_status:\n  1-1-a:\n    status: done\n", "1-2-b"),
+        ("development_status:\n  1-1-a: done\n", "a: b"),
+        ("development_status:\n  1-1-a: done\n", "1-1-a"),
+    ],
+)
+def test_where_a_row_has_no_sure_place_nothing_is_written(board: str, key: str) -> None:
+    with pytest.raises(FileError, match="nothing was written"):
+        add_row(cells(board), key, "done")
+
+
+@given(st.randoms(use_true_random=False), st.floats(0, 0.5))
+def test_a_row_taken_out_of_a_generated_board_comes_back(rng: random.Random, odd: float) -> None:
+    before = cells(make_board(rng, odd=odd).raw)
+    if not before.cells:
+        return
+    try:
+        after = add_row(before, "999-1-new", "review")
+    except FileError:
+        return
+    assert [cell[:2] for cell in after.cells if cell[0] != "999-1-new"] == [cell[:2] for cell in before.cells]
+    assert ("999-1-new", "review") in [cell[:2] for cell in after.cells]

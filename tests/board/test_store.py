@@ -14,7 +14,7 @@ import pytest
 
 from bmad_autopilot import exchange, files
 from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.board.store import check_word, set_status
+from bmad_autopilot.board.store import check_word, put_row, set_status
 from bmad_autopilot.core.errors import ConflictError, FileError, UsageError
 from bmad_autopilot.core.statuses import Kind
 
@@ -399,3 +399,13 @@ def test_two_writers_and_a_person_lose_nothing(
         assert [int(count) for _, count in ended] == [0, 0]
         assert found == dict(pair.split("=") for line, _ in ended for pair in line.split(",")) | wanted
     assert not list(tmp_path.glob(".*tmp"))
+
+
+def test_a_row_that_is_gone_comes_back_once(board: Path, state: str) -> None:
+    before = board.read_bytes()
+    put_row(str(board), "9-9-new", "review", state=state)
+    assert read_board(str(board)).rows["9-9-new"].status.raw == "review"
+    assert backup(state).read_bytes() == before
+    with pytest.raises(ConflictError):
+        put_row(str(board), "9-9-new", "done", state=state)
+    assert read_board(str(board)).rows["9-9-new"].status.raw == "review"

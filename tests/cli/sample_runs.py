@@ -37,5 +37,6 @@ def masked(text: str) -> str:
     """Without what differs from run to run."""
     text = re.sub(r"\b\d\d:\d\d:\d\d\b", "hh:mm:ss", text)
     text = re.sub(r"\d{8}-\d{6}", "YYYYMMDD-hhmmss", text)
+    text = re.sub(r"checks/[0-9a-f]{16}\b", "checks/0123456789abcdef", text)
     text = re.sub(r"(commit +)[0-9a-f]{7}\b", r"\g<1>abc1234", text)
     return re.sub(r"\b\d+(\.\d)? s\b", "N.N s", text)

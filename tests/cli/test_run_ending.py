@@ -11,7 +11,7 @@ from bmad_autopilot.engine.running import RunEnd
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.views.summary import Summary
 from bmad_autopilot.workflows.pipelines import PIPELINES
-from tests.support import ProjectMaker, SampleProject
+from tests.support import ProjectMaker, SampleProject, git
 
 BOARD = """\
 development_status:
@@ -90,7 +90,7 @@ def test_after_a_story_the_next_step(sample: SampleProject) -> None:
     ("status", "commands"),
     [
         ("left", ["bmad resume"]),
-        ("handed-over", ["bmad resume"]),
+        ("handed-over", ["bmad board set 1-2-login review", "bmad resume"]),
         ("failed", ["bmad resume", "bmad restart 1-2-login"]),
     ],
 )
@@ -119,3 +119,56 @@ def test_a_board_that_cannot_be_read_costs_only_what_it_would_say(sample: Sample
 def test_a_run_without_a_single_call(sample: SampleProject) -> None:
     found = told(sample, "left", run=RunRecord())
     assert (found.calls, found.rounds) == (0, 0)
+
+
+def test_a_story_that_was_skipped_says_so(sample: SampleProject) -> None:
+    lane = LANE._replace(scope="story", key="1-3-export")
+    story = {"story": "1-3-export"}
+    skipped = fold(
+        [
+            ("story", {**story, "status": "ready-for-dev"}, 1.0),
+            ("asked", {**story, "question": "q1"}, 2.0),
+            ("answered", {"question": "q1", "means": "skip"}, 3.0),
+        ]
+    )
+    found = told(sample, "not-done", lane, skipped)
+    assert found.why.startswith("skipped, as you answered")
+    assert found.next[0][0] == "bmad board set 1-3-export ready-for-dev"
+    assert told(sample, "not-done", lane, RunRecord()).why.startswith("its row says blocked")
+    assert told(sample, "not-done", lane._replace(key="1-9-gone"), RunRecord()).why == "it left the board"
+    assert told(sample, "completed", lane, skipped).why == ""
+
+
+@pytest.mark.parametrize(
+    ("ended", "says"),
+    [
+        ({"finding": "good", "summary": "accepted"}, ""),
+        ({"finding": "asked", "question": {"question": "Who was there?"}}, "stopped to ask: Who was there?"),
+        ({"finding": "failed", "outcome": "crashed", "exit": 3}, "was not held: crashed (exit code 3)"),
+    ],
+)
+def test_a_retrospective_that_was_not_held_is_told(
+    sample: SampleProject, ended: dict[str, Any], says: str
+) -> None:
+    retro: dict[str, Any] = {"story": "epic-1", "number": 3, "step": "retrospective", "attempt": 1}
+    begun: dict[str, Any] = {"story": "epic-1", "status": "done"}
+    entries = [
+        ("story", begun, 8.0),
+        ("step", retro, 8.0),
+        ("call", retro, 8.0),
+        ("ended", {**retro, **ended}, 9.0),
+    ]
+    run = fold([*ENTRIES, *entries])
+    assert told(sample, "completed", run=run).not_held.removeprefix("the retrospective ") == says
+
+
+def test_what_was_left_out_of_commits_is_named(sample: SampleProject) -> None:
+    (sample.root / "README.md").write_text("one\n")
+    (sample.root / "notes.txt").write_text("untracked\n")
+    git(sample.root, "add", "README.md")
+    git(sample.root, "commit", "--quiet", "--message", "Readme")
+    (sample.root / "README.md").write_text("two\n")
+    sample.board.write_text(BOARD + "# ours\n")
+    lane = LANE._replace(dirty=("README.md", "notes.txt", "committed-since.txt"))
+    assert told(sample, "completed", lane).left_out == ("README.md",)
+    assert told(sample, "completed").left_out == ()

@@ -39,10 +39,9 @@ def test_a_record_begins_empty():
     assert (run.steps, run.steps_done, run.unpriced, run.tokens) == (0, 0, 0, 0)
     assert (run.allowance, run.dollars, run.seconds, run.began) == (0, 0, 0, 0)
     assert (run.hours_from, run.idle_since) == (0, 0)
-    assert (run.ended, run.left_out, run.committing) == ("", "", "")
+    assert (run.ended, run.left_out) == ("", "")
     assert (run.question, run.retrospective, run.resting) == (None, None, None)
     assert not run.epic_closed
-    assert not run.spoilt
 
 
 def test_a_step_and_a_call_begin_with_nothing_said():
@@ -350,11 +349,9 @@ def test_a_check_is_known_by_its_tree():
 
 
 def test_a_commit_belongs_to_its_story_or_to_the_run():
-    during: Entry = ("committing", {"key": "1-2/done"})
-    assert run_of(BEGUN, during).committing == "1-2/done"
-    run = run_of(BEGUN, during, ("commit", {"story": KEY, "label": "done", "sha": "s1"}))
-    assert (run.stories[KEY].commits, run.commits, run.committing) == ({"done": "s1"}, {}, "")
-    run = run_of(BEGUN, during, ("commit", {"label": "epic", "sha": "s2"}))
+    run = run_of(BEGUN, ("commit", {"story": KEY, "label": "done", "sha": "s1"}))
+    assert (run.stories[KEY].commits, run.commits) == ({"done": "s1"}, {})
+    run = run_of(BEGUN, ("commit", {"label": "epic", "sha": "s2"}))
     assert (run.stories[KEY].commits, run.commits) == ({}, {"epic": "s2"})
 
 
@@ -378,10 +375,11 @@ def test_more_of_the_budget_may_be_allowed():
     assert not run.stories[KEY].skipped
 
 
-def test_checks_may_be_run_anew():
+@pytest.mark.parametrize("means", ["recheck", "more-fixes", "hand-over"])
+def test_checks_may_be_run_anew(means):
     failed: Entry = ("check", {"code": "c1", "passed": False})
     passed: Entry = ("check", {"code": "c2", "passed": True})
-    assert list(answer("recheck", BEGUN, failed, passed).checks) == ["c2"]
+    assert list(answer(means, BEGUN, failed, passed).checks) == ["c2"]
     assert list(answer("again", BEGUN, failed, passed).checks) == ["c1", "c2"]
 
 
@@ -390,7 +388,7 @@ def test_more_mends_may_be_allowed():
     mend: Entry = ("step", {"story": KEY, "number": 3, "step": "dev", "cause": "checks"})
     run = answer("more-fixes", BEGUN, ("round", {"story": KEY, "round": 2}), check, mend, ACCEPTED)
     story = run.stories[KEY]
-    assert not run.checks["c1"].fixed_since
+    assert run.checks == {}
     assert (story.fixes, story.counted_from) == (0, 3)
     assert answer("again", BEGUN, check, mend, ACCEPTED).checks["c1"].fixed_since
 
@@ -494,3 +492,35 @@ def test_a_rest_has_an_end():
 def test_a_closed_epic_stays_closed():
     assert run_of(("epic", {"after": "done"}), ("epic", {"after": "in-progress"})).epic_closed
     assert not run_of(("epic", {"after": "in-progress"})).epic_closed
+
+
+def test_a_story_that_was_through_when_we_came_is_finished_without_a_step():
+    run = run_of(BEGUN, ("accepted", {"story": KEY, "number": None, "finished": True}))
+    assert run.stories[KEY].finished
+    assert (run.stories[KEY].passed, run.steps_done) == ([], 0)
+    assert not run_of(BEGUN, ("accepted", {"story": KEY, "number": None})).stories[KEY].finished
+    assert not run_of(BEGUN, ("accepted", {"story": KEY, "number": 9, "finished": True})).stories[KEY].finished
+
+
+def test_a_question_asked_after_an_answer_or_a_restart_is_another():
+    assert run_of(BEGUN).turn == 0
+    assert answer("again", BEGUN).turn == 1
+    assert run_of(BEGUN, ("restarted", {"story": KEY})).turn == 1
+
+
+def test_a_restart_opens_the_epic_again():
+    closed: list[Entry] = [("epic", {"after": "done"}), ("commit", {"label": "epic", "sha": "s"})]
+    run = run_of(BEGUN, *closed, ("restarted", {"story": KEY}))
+    assert (run.epic_closed, run.commits) == (False, {})
+    assert not run_of(BEGUN, ("restarted", {"story": KEY})).epic_closed
+
+
+def test_a_retrospective_may_be_dropped():
+    assert answer("drop", BEGUN, STEP).stories[KEY].steps[-1].closed
+    assert not answer("drop", BEGUN).stories[KEY].skipped
+
+
+def test_a_retrospective_that_was_refused_is_still_to_be_held():
+    step: Entry = ("step", {**STEP[1], "step": "retrospective"})
+    assert run_of(BEGUN, step, CALL, ("ended", {**ENDED[1], "finding": "refused"})).retrospective is None
+    assert run_of(BEGUN, step, CALL, ("ended", {**ENDED[1], "finding": "asked"})).retrospective is not None

@@ -21,6 +21,7 @@ from bmad_autopilot.core.table import TABLE, Action, Wake
 
 OVER, LEFT_OUT = Target.OVER, Target.LEFT_OUT
 WORK = (Step.WORK, Step.REVIEW)
+CHECKED = (Step.REVIEW, Step.THROUGH)
 NOT_TAKEN = (Call.ASKED, Call.HOPELESS, Call.FAILED, Call.LACKING, Call.REFUSED)
 
 ROWS = [
@@ -39,7 +40,12 @@ ROWS = [
     (
         "retrospective-limit",
         Action.WAIT_FOR_LIMIT,
-        {"target": OVER, "retrospective": True, "call": Call.NONE, "rest": Rest.LIMIT},
+        {"target": OVER, "retrospective": True, "rest": Rest.LIMIT},
+    ),
+    (
+        "retrospective-pause",
+        Action.WAIT_FOR_PAUSE,
+        {"target": OVER, "retrospective": True, "rest": Rest.PAUSE},
     ),
     (
         "retrospective-due",
@@ -47,8 +53,6 @@ ROWS = [
         {
             "target": OVER,
             "retrospective": True,
-            "call": Call.NONE,
-            "rest": Rest.NONE,
             "budget": True,
             "ground": True,
         },
@@ -58,6 +62,8 @@ ROWS = [
     ("epic-commit-elsewhere", "ground", {"target": OVER, "commit": Commit.DUE, "ground": False}),
     ("epic-over", Action.CLOSE_EPIC, {"target": OVER, "epic": Epic.OPEN}),
     ("epic-to-commit", Action.COMMIT, {"target": OVER, "commit": Commit.DUE}),
+    ("retrospective-asked", "agent", {"target": OVER, "call": Call.ASKED, "attended": True}),
+    ("retrospective-not-held", "retrospective", {"target": OVER, "call": NOT_TAKEN[1:], "attended": True}),
     ("all-over", Action.FINISH, {"target": OVER}),
     ("story-gone", Action.LET_GO, {"row": Row.GONE}),
     ("row-edited", Action.NOTE_EDIT, {"row": Row.EDITED}),
@@ -83,10 +89,11 @@ ROWS = [
     ("pause", Action.WAIT_FOR_PAUSE, {"rest": Rest.PAUSE}),
     ("budget-spent", "budget", {"budget": False}),
     ("epic-begins", Action.LIFT_EPIC, {"epic": Epic.BACKLOG, "step": WORK}),
-    ("unchecked", Action.CHECK, {"step": Step.REVIEW, "gate": Gate.DUE}),
-    ("broken", Action.FIX, {"step": Step.REVIEW, "gate": Gate.CODE, "fixes": True}),
-    ("broken-for-good", "checks", {"step": Step.REVIEW, "gate": Gate.SAME}),
-    ("not-here", "environment", {"step": Step.REVIEW, "gate": Gate.ENVIRONMENT}),
+    ("unchecked", Action.CHECK, {"step": CHECKED, "gate": Gate.DUE}),
+    ("broken", Action.FIX, {"step": CHECKED, "gate": Gate.CODE, "fixes": True}),
+    ("broken-for-good", "checks", {"step": CHECKED, "gate": Gate.SAME}),
+    ("not-here", "environment", {"step": CHECKED, "gate": Gate.ENVIRONMENT}),
+    ("through", Action.ACCEPT, {"step": Step.THROUGH}),
     ("row-first", Action.SET_ROW, {"step": WORK, "row": Row.DUE}),
     ("tidy-first", Action.COMMIT, {"step": WORK, "tidy": False}),
     ("call", Action.CALL, {"step": WORK}),

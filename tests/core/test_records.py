@@ -185,7 +185,7 @@ def test_more_fixes_give_the_same_tree_another_try() -> None:
         ]
     )
     assert run.stories[STORY].fixes == 0
-    assert not run.checks["c"].fixed_since
+    assert run.checks == {}  # run again: a person may have mended what no mend of the code would
 
 
 def test_a_recheck_forgets_what_failed_and_keeps_what_passed() -> None:

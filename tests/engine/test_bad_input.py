@@ -120,7 +120,7 @@ def test_no_room_on_the_disk(tmp_path: Path) -> None:
         "sys.argv = ['bmad', 'run-story', '1-1']; runpy.run_module('bmad_autopilot', run_name='__main__')"
     )
     full = subprocess.run(
-        [sys.executable, "-c", code], cwd=sample.root, capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", code], cwd=sample.root, capture_output=True, text=True, check=False
     )
     assert full.returncode not in (0, 3)
     assert "Traceback" not in full.stderr

@@ -1,21 +1,27 @@
 """The loop on a world in memory: what it does when things go as they should not."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.records import Check
 from bmad_autopilot.engine.doors import CallId
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.loop import LaneLoop
+from bmad_autopilot.sim import habits
+from bmad_autopilot.sim.desk import Desk, Ending, Job
 from bmad_autopilot.sim.faults import CrashPlan
+from bmad_autopilot.sim.habits.honest import honest
 from bmad_autopilot.sim.humans import Humans, Manner
 from bmad_autopilot.sim.memory import World
 from bmad_autopilot.sim.memory_board import raw_statuses, with_status
 from bmad_autopilot.sim.memory_doors import MemoryDoors
 from bmad_autopilot.sim.sample import sample_files, story_keys
 from bmad_autopilot.sim.scenario import Cast, chances
-from bmad_autopilot.workflows.pipelines import PIPELINES
+from bmad_autopilot.workflows.pipelines import PIPELINES, Step, Workflow
 
 FIRST, SECOND = story_keys(1, 2)
 RUN = "run-1"
@@ -128,6 +134,28 @@ def test_a_missing_environment_is_no_agents_business() -> None:
     assert bench.run() == "completed"
 
 
+@pytest.mark.parametrize("said", ["retry", "fix"])
+def test_checks_that_a_person_has_mended_outside_the_code_are_run_again(
+    monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """A service that is up again: the tree is the same, and what failed on it must not be told again."""
+    is_mended = False
+
+    def checked(files: object, code: str) -> Check:
+        return Check(code, is_mended, excerpt="" if is_mended else "FAILED test_x")
+
+    monkeypatch.setattr("bmad_autopilot.sim.memory_doors.run_checks", checked)
+    bench = Bench(max_fixes=0)
+    assert bench.run() == "waiting"
+    assert bench.question == "checks"
+    is_mended = True
+    bench.answer(said)
+    if said == "fix":
+        assert bench.run() == "handed-over"
+    assert bench.run() == "completed"
+    assert bench.starts.count(f"{FIRST} dev") == 1
+
+
 def test_an_answer_goes_to_the_agent_that_asked() -> None:
     bench = Bench("asking")
     assert bench.run() == "waiting"
@@ -201,9 +229,6 @@ def test_a_board_an_agent_spoilt_is_put_back_and_said() -> None:
 
 def test_a_reviewer_that_breaks_the_build_is_not_taken_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """It approves, sets the row to done, and what it changed fails the checks."""
-    from bmad_autopilot.sim import habits
-    from bmad_autopilot.sim.desk import Desk, Ending, Job
-    from bmad_autopilot.sim.habits.honest import honest
 
     def breaks(desk: Desk, job: Job) -> Ending:
         done = honest(desk, job)
@@ -234,6 +259,141 @@ def test_a_retrospective_waits_for_a_limit_too() -> None:
     assert bench.run() == "completed"
     assert bench.starts[-1] == "epic-1 retrospective"
     assert bench.world.now > 9000
+
+
+def ends_with(monkeypatch: pytest.MonkeyPatch, step: str, *endings: Callable[[Desk, Job], Ending]) -> str:
+    """A habit that is honest but for its first calls of this step."""
+    left = list(endings)
+
+    def acts(desk: Desk, job: Job) -> Ending:
+        return left.pop(0)(desk, job) if job.step == step and left else honest(desk, job)
+
+    made = habits.Habit("made", habits.Kind.FAULTY, "Made for one test.", acts)
+    monkeypatch.setattr("bmad_autopilot.sim.scenario.HABITS", {**habits.HABITS, "honest": made, "made": made})
+    return "made"
+
+
+def crashes(desk: Desk, job: Job) -> Ending:
+    return Ending("crashed")
+
+
+def asks(desk: Desk, job: Job) -> Ending:
+    question = {"id": "q1", "question": "Which way?", "options": ["left", "right"], "answer": None}
+    state = {"blockReason": "critical_decision", "questions": [question]}
+    desk.write(f"{job.folder}/{job.story}.agent-state.json", json.dumps(state).encode())
+    return Ending("completed")
+
+
+@pytest.mark.parametrize(("ending", "code"), [(crashes, "retrospective"), (asks, "agent")])
+def test_a_retrospective_that_was_not_held_is_asked_about_where_somebody_is_there(
+    monkeypatch: pytest.MonkeyPatch, ending: Callable[[Desk, Job], Ending], code: str
+) -> None:
+    ends_with(monkeypatch, "retrospective", ending)
+    bench = Bench(manner=Manner.PATIENT, retrospective="run")
+    bench.cast.humans.attended = True
+    assert bench.run() == "completed"
+    assert [data["code"] for data in bench.entries("asked")] == [code]
+    assert bench.starts.count("epic-1 retrospective") == 2
+    assert bench.row("epic-1-retrospective") == "done"
+
+
+def test_a_retrospective_that_was_not_held_holds_nobody_up_where_nobody_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ends_with(monkeypatch, "retrospective", crashes)
+    bench = Bench(retrospective="run")
+    assert bench.run() == "completed"
+    assert (bench.entries("asked"), bench.row("epic-1")) == ([], "done")
+    assert bench.row("epic-1-retrospective") == "optional"
+
+
+def test_a_retrospective_that_nobody_wants_again_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_with(monkeypatch, "retrospective", crashes)
+    monkeypatch.setattr(Humans, "_chosen", lambda self, code, options, heard: "leave")
+    bench = Bench(manner=Manner.PATIENT, retrospective="run")
+    bench.cast.humans.attended = True
+    assert bench.run() == "completed"
+    assert bench.starts.count("epic-1 retrospective") == len(bench.entries("asked")) == 1
+
+
+def test_a_retrospective_that_meets_a_limit_is_held_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_with(monkeypatch, "retrospective", lambda desk, job: Ending("limit", resets_after=7200.0))
+    bench = Bench(retrospective="run")
+    assert bench.run() == "completed"
+    assert bench.starts.count("epic-1 retrospective") == 2
+    assert bench.row("epic-1-retrospective") == "done"
+
+
+def test_a_retrospective_that_is_refused_for_ever_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_with(monkeypatch, "retrospective", *[lambda desk, job: Ending("overloaded")] * 60)
+    bench = Bench(retrospective="run")
+    assert bench.run() == "completed"
+    assert 1 < bench.starts.count("epic-1 retrospective") < 20
+    assert {data["why"] for data in bench.entries("resting")} == {"pause"}
+    assert bench.row("epic-1-retrospective") == "optional"
+
+
+NO_REVIEW = Workflow("mine", PIPELINES["lean"].steps[:2], PIPELINES["lean"].fix)
+
+
+def test_without_a_review_a_story_at_review_is_done_once_its_checks_pass() -> None:
+    bench = Bench(workflow=NO_REVIEW, max_fixes=0)
+    bench.set_row("review")
+    bench.world.git.write("broken", b"since yesterday\n")
+    assert bench.run() == "waiting"
+    assert (bench.question, bench.starts) == ("checks", [])
+    bench.world.git.remove("broken")
+    bench.answer("retry")
+    assert bench.run() == "completed"
+    assert (bench.row(FIRST), bench.row(SECOND)) == ("done", "done")
+    assert bench.starts == [f"{SECOND} create-story", f"{SECOND} dev"]
+    assert f"Story {FIRST}" in [commit.message for commit in bench.world.git.commits.values()]
+
+
+def test_a_row_that_no_step_of_the_workflow_leads_from_is_asked_about() -> None:
+    """The last step sets nothing: nobody can tell whether it was done."""
+    last = Step("security", "qa", prompt="Look for holes.")
+    bench = Bench(workflow=NO_REVIEW._replace(steps=(*NO_REVIEW.steps, last)))
+    bench.set_row("review")
+    assert bench.run() == "waiting"
+    assert bench.question == "stuck"
+    assert "its row says review" in next(iter(bench.world.questions.values())).asked.context
+
+
+def test_an_answer_that_nobody_delivered_is_delivered_when_it_is_taken() -> None:
+    """Recorded, and whoever recorded it was killed before it reached the agent's file."""
+    bench = Bench("asking")
+    assert bench.run() == "waiting"
+    bench.answer("count them")
+    path = f"{bench.world.books.folder}/{FIRST}.agent-state.json"
+    delivered = []
+
+    def look(kind: str, data: Any) -> float:
+        if kind == "answered":
+            delivered.append(json.loads(bench.world.git.files[path])["questions"][0]["answer"])
+        return MemoryDoors.note(doors, kind, data)
+
+    doors = MemoryDoors(bench.world, RUN, bench.lane, bench.cast)
+    doors.note = look  # type: ignore[method-assign]
+    doors.note("resumed", {})
+    assert LaneLoop(doors, bench.lane).to_end() == "completed"
+    assert delivered == ["count them"]
+
+
+def test_what_an_agent_asked_in_an_earlier_run_is_nobodys_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaves_state(desk: Desk, job: Job) -> Ending:
+        there = desk.read(f"{job.folder}/{job.story}.agent-state.json")
+        done = honest(desk, job)
+        if there is not None:
+            desk.write(f"{job.folder}/{job.story}.agent-state.json", there)
+        return done
+
+    ends_with(monkeypatch, "create-story", leaves_state)
+    bench = Bench()
+    state = {"blockReason": "critical_decision", "questions": [{"id": "q1", "question": "Old?", "answer": None}]}
+    bench.world.git.write(f"{bench.world.books.folder}/{FIRST}.agent-state.json", json.dumps(state).encode())
+    assert bench.run() == "completed"
+    assert bench.world.questions == {}
 
 
 def test_a_story_moved_during_the_retrospective_starts_no_second_agent() -> None:

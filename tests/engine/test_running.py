@@ -2,15 +2,20 @@
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bmad_autopilot import run_epic_to_completion, run_story_to_completion
 from bmad_autopilot.core.errors import AutopilotError, ConflictError
 from bmad_autopilot.engine.restarting import restart_story
+from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.engine.setting_out import Caps, DirtyTree
 from bmad_autopilot.project.open import open_project
+from bmad_autopilot.runs.agent_state import read_agent_state
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
@@ -86,6 +91,22 @@ def test_a_question_waits_and_its_answer_reaches_the_next_call(tmp_path: Path) -
     assert not list(sample.root.rglob("*.agent-state.json.*"))
 
 
+def test_an_answer_that_was_only_recorded_reaches_the_agents_file_when_it_is_taken(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    sample.run()
+    (asked,) = all_open(runs_folder(str(sample.root))).asked
+    answer(asked.path, "1", By.HUMAN)  # whoever did that was killed before it was delivered
+    found: list[str | None] = []
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if kind == "answered":
+            state = read_agent_state(asked.question.state_file)
+            found.extend(one.answer for one in (state.questions if state else ()))
+
+    assert start_run(open_project(str(sample.root)), "story", "1-1", told=told).status == "completed"
+    assert found == [asked.question.options[0]]
+
+
 def test_at_a_terminal_the_question_is_answered_at_once(tmp_path: Path) -> None:
     person = Person("1")
     ran = Sample(tmp_path / "p", "asking").run(person=person)
@@ -99,6 +120,53 @@ def test_a_call_that_fails_twice_is_asked_about_and_skipped_on_request(tmp_path:
     assert ran.end.status == "completed"
     assert ran.questions == ["failed", "left-out"]
     assert (sample.row("1-1"), sample.row("1-2"), sample.rows()["epic-1"]) == ("blocked", "done", "in-progress")
+
+
+def test_a_question_about_checks_names_the_command_and_where_its_output_is(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    command = "sh -c 'echo one test fails; exit 3'"
+    settings = sample.root / "bmad-autopilot.toml"
+    text = re.sub(r"test = .*", f'test = ["{command}"]', settings.read_text())
+    settings.write_text(f"max_check_fixes = 0\n{text}")
+    sample.git("commit", "-qam", "A check that fails")
+    assert sample.run().questions == ["checks"]
+    (asked,) = all_open(runs_folder(str(sample.root))).asked
+    first, logs = asked.question.context.splitlines()
+    assert first == f"{command}: exit code 3"
+    printed = [path.read_text() for path in (sample.root / logs.removeprefix("logs: ")).iterdir()]
+    assert any("one test fails" in text for text in printed)
+
+
+@pytest.mark.parametrize("scope", ["story", "step"])
+def test_a_story_that_was_skipped_is_not_done(tmp_path: Path, scope: str) -> None:
+    sample = Sample(tmp_path / "p", "no-change")
+    if scope == "step":
+        sample.run("step")
+    ran = sample.run(scope, person=Person("skip"))
+    assert (ran.end.status, ran.end.exit_code, sample.row("1-1")) == ("not-done", 1, "blocked")
+    assert json.loads((Path(ran.end.folder) / "state.json").read_text())["status"] == "completed"
+
+
+def test_however_much_was_there_before_none_of_it_is_committed_after_a_resume(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    for number in range(5000):
+        (sample.root / f"note-{number:04}-{'x' * 60}.txt").write_text("mine")
+    sample.write("caf\udce9.txt", "mine")
+    before = sample.git("status", "--porcelain")
+    ran = sample.run()
+    assert ran.end.status == "waiting"
+    done = sample.run(person=Person("1"))
+    assert (done.end.status, len(done.end.lane.dirty)) == ("completed", 5001)
+    assert sample.git("status", "--porcelain") == before
+
+
+def test_without_the_list_of_what_was_there_before_nobody_goes_on(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    sample.write("notes.txt", "mine")
+    ran = sample.run()
+    (Path(ran.end.folder) / "left-out").write_bytes(b"")
+    with pytest.raises(AutopilotError, match="changed before the run began"):
+        sample.run(person=Person("1"))
 
 
 def test_a_board_that_an_agent_broke_is_put_back(tmp_path: Path) -> None:

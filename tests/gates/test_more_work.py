@@ -85,6 +85,13 @@ def test_files_that_are_no_tests_hide_none_that_is():
     ]
 
 
+def test_a_test_that_is_moved_away_does_not_hide_behind_many_files(monkeypatch):
+    monkeypatch.setattr("bmad_autopilot.gates.tampering.MAX_FILES", 3)
+    many = {f"a/{number}.txt": "x" for number in range(5)}
+    work = look({"tests/test_a.py": cases("one")}, many | {"old.txt": "x"}, renamed={"old.txt": "tests/test_a.py"})
+    assert codes(work) == ["test-deleted"]
+
+
 def test_half_of_the_checks_may_go():
     before = "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(6))
     assert gutted(before, "def test_a():\n" + "".join(f"    assert f({n})\n" for n in range(3))) == []

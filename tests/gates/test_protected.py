@@ -100,3 +100,21 @@ def test_our_own_records_are_nobody_elses():
     path = "_bmad-output/notes/run.json"
     work = look({path: "1"}, {path: "2"}, bookkeeping=frozenset({path}), allowed=("**",))
     assert codes(work) == ["bookkeeping"]
+
+
+@pytest.mark.parametrize(
+    "name", [".git/info/exclude", ".git/info/attributes", ".git/hooks/pre-push", ".git/config:core.hookspath"]
+)
+def test_what_lies_in_git_itself_is_not_the_agents_to_change(name):
+    found = judge_work(look(settings=(name,)))
+    assert [one.code for one in found] == ["git-settings"]
+    assert name in found[0].message
+
+
+def test_the_policy_or_the_story_may_open_that_too():
+    hook, config = ".git/hooks/pre-push", ".git/config:filter.lfs.clean"
+    assert codes(look(settings=(hook, config), allowed=(".git/hooks/", ".git/config"))) == []
+    assert codes(look(settings=(hook, config), allowed=(".git/hooks/**",))) == ["git-settings"]
+    asked = "## Tasks\n\n- [ ] Install the git hooks\n"
+    assert codes(look(settings=(hook,), asked=asked)) == []
+    assert codes(look(settings=(config,), asked=asked)) == ["git-settings"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from bmad_autopilot.gates.rows import as_before, moved_rows
+from bmad_autopilot.gates.work import judge_work
 from tests.gates.looks import codes, look
 
 ROWS = {
@@ -26,6 +28,7 @@ def judged(**after: str | None) -> list[str]:
         {"1-1-sign-up": "in-progress"},
         {"1-1-sign-up": None},
         {"1-4-new": "done"},
+        {"1-1-sign-up": None, "1-1-signing-up": "in-progress"},
         {"epic-1": "done"},
         {"epic-1-retrospective": "done"},
     ],
@@ -45,12 +48,74 @@ def test_another_row_must_not_go_into_or_out_of_review_or_done(after):
         {"1-3-sign-out": "in-progress"},
         {"1-1-sign-up": "Done"},
         {"1-4-new": "backlog"},
+        {"1-4-new": "drafted"},
+        {"1-1-sign-up": None, "1-1-signing-up": "done"},
+        {"1-3-sign-out": None, "1-3-signing-out": "backlog"},
+        {"epic-2": "in-progress"},
         {"epic-1": "backlog"},
-        {"1-2-sign-in": "done", "1-3-sign-out": None, "epic-1": "done"},
+        {"epic-1-retrospective": "optional"},
     ],
 )
 def test_its_own_row_and_harmless_moves_are_fine(after):
     assert judged(**after) == []
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"1-3-sign-out": None},
+        {"epic-1": None},
+        {"1-2-sign-in": "done", "1-3-sign-out": None, "epic-1": "done"},
+        {"1-3-sign-out": None, "1-4-sign-out": "ready-for-dev"},
+    ],
+)
+def test_another_row_must_not_be_gone(after):
+    assert judged(**after) == ["other-row"]
+
+
+@pytest.mark.parametrize("status", ["in-progress", "review", "blocked", "nonsense"])
+def test_a_new_story_is_one_that_nobody_has_begun(status):
+    assert judged(**{"1-4-new": status}) == ["other-row"]
+
+
+def test_a_story_may_ask_for_another_to_go():
+    gone = {key: status for key, status in ROWS.items() if key != "1-3-sign-out"}
+    for asked, found in (
+        ("Remove `1-3-sign-out` from the board: it is part of this one", []),
+        ("Merge 1-3-Sign-Out into this story", []),
+        ("Do not remove 1-3-sign-out", ["other-row"]),
+        ("Make ready for 1-3-sign-out", ["other-row"]),
+        ("Remove 1-3-sign-out-later", ["other-row"]),
+    ):
+        work = look(rows_before=ROWS, rows_after=gone, asked=f"## Tasks\n\n- [ ] {asked}\n")
+        assert codes(work) == found
+
+
+def test_a_row_without_a_status_that_stays_as_it_is_has_not_moved():
+    before = {**ROWS, "1-5-odd": ""}
+    assert codes(look(rows_before=before, rows_after={**before, "1-3-sign-out": "in-progress"})) == []
+
+
+def test_what_happened_to_rows_is_told_apart():
+    after = {"epic-1": "in-progress", "1-1-sign-up": "in-progress", "1-2-sign-in": "done", "1-4-new": "done"}
+    found = judge_work(look(rows_before=ROWS, rows_after=after))
+    assert [one.message for one in found] == [
+        "On the board `1-1-sign-up` went into or out of review or done; `1-3-sign-out` is gone; `1-4-new` is new "
+        "and already begun. Only 1-2-sign-in may change."
+    ]
+
+
+def test_every_row_that_changed_is_listed_for_putting_back():
+    after = {"1-1-sign-up": "review", "1-2-sign-in": "done", "1-5-new": "backlog", "1-4-new": "done"}
+    moved = moved_rows(look(rows_before=ROWS, rows_after={**after, "epic-1": "in-progress"}))
+    assert moved == [
+        ("1-1-sign-up", "done", "review"),
+        ("1-3-sign-out", "ready-for-dev", ""),
+        ("1-4-new", "", "done"),
+    ]
+    assert moved_rows(look(rows_before=ROWS, rows_after=None)) == []
+    assert [as_before(row.key, row.before) for row in moved] == ["done", "ready-for-dev", "backlog"]
+    assert as_before("epic-1-retrospective", "") == "optional"
 
 
 def test_a_board_that_cannot_be_read_is_judged_elsewhere():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.runs.journal import Journal, JournalChanged, first_entry
+from bmad_autopilot.runs.journal import Journal, JournalChanged, first_entry, lane_entry
 from bmad_autopilot.runs.journal_lines import MAX_LINE
 from tests.runs.killing import killed_after
 
@@ -33,6 +33,16 @@ def test_what_was_appended_is_read_back_in_order(tmp_path: Path) -> None:
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
     assert json.loads(lines[1])["data"]["text"] == "größe\n→"
     assert first_entry(str(tmp_path)) == first
+
+
+def test_only_a_run_of_the_loop_has_a_lane(tmp_path: Path) -> None:
+    assert lane_entry(str(tmp_path)) is None
+    for name, kind, field in (("a", "run", "target"), ("b", "step", "workflow"), ("c", "run", "workflow")):
+        (tmp_path / name).mkdir()
+        journal(tmp_path / name).append(kind, **{field: {}})
+    assert [lane_entry(str(tmp_path / name)) is not None for name in "abc"] == [False, False, True]
+    (tmp_path / "d" / "journal.jsonl").mkdir(parents=True)
+    assert lane_entry(str(tmp_path / "d")) is None
 
 
 def test_numbers_go_on_in_a_new_process(tmp_path: Path) -> None:

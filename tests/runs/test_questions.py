@@ -17,7 +17,7 @@ from bmad_autopilot.runs import questions
 from bmad_autopilot.runs.agent_state import read_agent_state
 from bmad_autopilot.runs.layout import make_run
 from bmad_autopilot.runs.question import MAX_TEXT, By, Kind, Question, Source, read_question
-from bmad_autopilot.runs.questions import all_open, answer, ask, deliver, open_questions, questions_of
+from bmad_autopilot.runs.questions import all_open, answer, ask, deliver, open_questions, questions_of, withdraw
 from bmad_autopilot.runs.state import RunState, Status, write_state
 from tests.runs.killing import killed_after
 
@@ -287,3 +287,16 @@ def test_two_questions_asked_at_once_are_both_kept(tmp_path: Path, together: Non
         done = list(pool.map(lambda story: ask(str(tmp_path), NAME._replace(story=story), 1.0), stories))
     assert {asked.id for asked in done} == {"q2", "q3"}
     assert {asked.story for asked in open_questions(str(tmp_path))} == {WHICH.story, *stories}
+
+
+def test_what_is_withdrawn_waits_for_nobody_and_what_was_answered_stays(tmp_path: Path) -> None:
+    ask(str(tmp_path), WHICH, 100.0)
+    answer(path_of(tmp_path), "2", By.HUMAN, 160.0)
+    ask(str(tmp_path), NAME, 200.0)
+    other = ask(str(tmp_path), NAME._replace(story="1-3-export"), 201.0)
+    withdraw(str(tmp_path), WHICH.story)
+    withdraw(str(tmp_path), WHICH.story)
+    assert open_questions(str(tmp_path)) == [other]
+    assert [question.by for _, question in questions_of(str(tmp_path))[0]] == [By.HUMAN, By.US, None]
+    with pytest.raises(ConflictError, match="has been answered"):
+        answer(path_of(tmp_path, 2), "accounts", By.HUMAN)

@@ -50,6 +50,15 @@ def test_the_line_the_design_promises() -> None:
     ]
 
 
+def test_where_the_work_on_a_skipped_story_is_kept() -> None:
+    aside = ("aside", {"story": "1-1-a", "kept": "refs/autopilot/saved/r/1-1-a"}, BEGAN)
+    (line,) = RunLog(AGENTS).lines(*aside)
+    assert (line.word, line.text) == (
+        "set aside",
+        "the work is kept: git show --stat refs/autopilot/saved/r/1-1-a",
+    )
+
+
 def test_a_row_is_told_only_once_it_is_set() -> None:
     log = RunLog(AGENTS)
     row = ("row", {"key": "1-1-a", "before": "backlog", "after": "in-progress"}, BEGAN)

@@ -54,6 +54,23 @@ def test_stories_work_cost_what_remains_and_what_next() -> None:
     ]
 
 
+def test_what_did_not_go_as_it_should_is_said() -> None:
+    lines = shown(
+        DONE._replace(
+            status="not-done",
+            why="skipped, as you answered",
+            not_held="the retrospective was not held: crashed",
+            left_out=tuple(f"{number}.txt" for number in range(10)),
+        ),
+        200,
+    )
+    assert lines[0] == "epic-1 is not done"
+    assert "  why       skipped, as you answered" in lines
+    assert "  look back the retrospective was not held: crashed" in lines
+    named = ", ".join(f"{number}.txt" for number in range(8))
+    assert f"  left out  of every commit, changed before the run began: {named} and 2 more" in lines
+
+
 def test_a_run_that_waits_ends_with_the_commands_that_go_on() -> None:
     lines = shown(WAITING)
     assert lines[0] == "epic-1 waits for you"

@@ -4,12 +4,14 @@ import re
 from typing import NamedTuple
 
 from ..core.errors import AutopilotError, FileError, Place
+from ..core.keys import identify
 from ..core.lines import scan
 from ..files import BOM, Text
 from .cells import Cells, read_cells
 
 # What may stand unquoted: it must read back as itself, as text, in every YAML.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_KEY = re.compile(r"[A-Za-z0-9][\w.-]*")
 _NOT_TEXT = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 # The date forms BMAD and people write in `last_updated`; any other form is left alone.
@@ -50,6 +52,47 @@ def change_status(cells: Cells, index: int, status: str, *, now: float | None = 
             hint="edit this line by hand",
         )
     return after
+
+
+def add_row(cells: Cells, key: str, status: str) -> Cells:
+    """The board with a line more, below the row that comes before it by number."""
+    _check(status)
+    new = _with_line(cells, key, status)
+    after = _read_again(new) if new is not None else None
+    rows = [cell[:2] for cell in cells.cells]
+    if after is None or after.fields.keys() != cells.fields.keys() or not _is_one_more(rows, after, (key, status)):
+        raise FileError(
+            f"has no place for a row {key} that we can be sure of; nothing was written",
+            place=Place(cells.text.path),
+            hint=f"add it by hand: {key}: {status}",
+        )
+    return after
+
+
+def _with_line(cells: Cells, key: str, status: str) -> Text | None:
+    if not cells.cells or not _KEY.fullmatch(key):
+        return None
+    order = {name: one.order for name, one in identify([*(cell[0] for cell in cells.cells), key]).items()}
+    above = [cell for cell in cells.cells if order[cell[0]] <= order[key]]
+    near, below = (above[-1], 1) if above else (cells.cells[0], 0)
+    lines = cells.text.text.split("\n")
+    model = lines[near[2] - 1]
+    token = status if _PLAIN.fullmatch(status) and status.lower() not in _NOT_TEXT else f'"{status}"'
+    line = f"{model[: len(model) - len(model.lstrip(' '))]}{key}: {token}" + ("\r" if model.endswith("\r") else "")
+    lines.insert(near[2] - 1 + below, line)
+    return Text(cells.text.path, ((BOM if cells.text.bom else "") + "\n".join(lines)).encode("utf-8"))
+
+
+def _read_again(text: Text) -> Cells | None:
+    try:
+        return read_cells(text)
+    except FileError:
+        return None
+
+
+def _is_one_more(rows: list[tuple[str, str | None]], after: Cells, row: tuple[str, str]) -> bool:
+    now = [cell[:2] for cell in after.cells]
+    return now.count(row) == 1 and [one for one in now if one != row] == rows
 
 
 def _check(status: str) -> None:

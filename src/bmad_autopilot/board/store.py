@@ -15,7 +15,7 @@ from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest
 from ..exchange import replace_unchanged
 from ..files import locked, read_settled
 from .cells import read_cells, remember
-from .edit import change_status, find_cell
+from .edit import add_row, change_status, find_cell
 
 ROUNDS = 20  # how often a foreign write may come between before we say so
 
@@ -63,11 +63,23 @@ def set_status(
                 return change
             if _landed(target, key, status):
                 return change
-    raise ConflictError(
-        f"was changed {ROUNDS} times by somebody else while {key} was being set",
-        place=Place(path),
-        hint="find who writes it, then try again",
-    )
+    raise _never_still(path, key)
+
+
+def put_row(path: str, key: str, status: str, *, state: str) -> None:
+    """A row that is missing, with this status. ConflictError: it is there."""
+    os.makedirs(state, exist_ok=True)
+    target = os.path.realpath(path)
+    with locked(os.path.join(state, "board.lock")):
+        for _ in range(ROUNDS):
+            cells = read_cells(read_settled(target))
+            if any(cell[0] == key for cell in cells.cells):
+                raise ConflictError(f"{key} is there again", place=Place(path), hint="look again: bmad status")
+            after = add_row(cells, key, status)
+            if replace_unchanged(target, cells.text.raw, after.text.raw, backup_path(state, target)):
+                remember(after)
+                return
+    raise _never_still(path, key)
 
 
 def backup_path(state: str, target: str) -> str:
@@ -75,6 +87,14 @@ def backup_path(state: str, target: str) -> str:
     from zlib import crc32
 
     return os.path.join(state, f"{os.path.basename(target)}.{crc32(os.fsencode(target)):08x}.bak")
+
+
+def _never_still(path: str, key: str) -> ConflictError:
+    return ConflictError(
+        f"was changed {ROUNDS} times by somebody else while {key} was being set",
+        place=Place(path),
+        hint="find who writes it, then try again",
+    )
 
 
 def _refuse_step_back(path: str, change: Change) -> None:

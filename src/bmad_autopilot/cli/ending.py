@@ -8,17 +8,19 @@ from ..agents.attempts import State, state_of
 from ..board.overview import EpicView, next_action, overview
 from ..board.sprint import Board, action_items, read_board
 from ..core.commands import command
-from ..core.errors import FileError
-from ..core.statuses import DONE, OPTIONAL
+from ..core.errors import AutopilotError, FileError
+from ..core.statuses import DONE, OPTIONAL, READY, REVIEW
 from ..engine.lane import Lane
 from ..engine.running import RunEnd
 from ..files import read_text
+from ..github.git import Git
+from ..github.ground import look_at_ground
 from ..project.open import Project
 from ..runs.layout import attempt_folder
 from ..runs.questions import open_questions
 from ..views.questions import Waiting
 from ..views.summary import Question, Summary
-from ..views.words import first_line
+from ..views.words import first_line, said_of
 from .taking_over import take_over
 
 DEFERRED = "deferred-work.md"
@@ -53,6 +55,9 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         tokens=run.tokens,
         checks=bool(lane.checks),
         retrospective=retro,
+        not_held=_not_held(end),
+        why=_why(end, left),
+        left_out=_left_out(project, lane),
         action_items=tuple(item.action for item in action_items(board) if item.status != "done") if board else (),
         deferred=_deferred(project),
         questions=tuple(Question(question.story, first_line(question.question)) for question in asked),
@@ -86,6 +91,40 @@ def _retrospective(lane: Lane, epics: list[EpicView]) -> str:
     return retro.key if retro and is_open else ""
 
 
+def _not_held(end: RunEnd) -> str:
+    """How a retrospective ended that left nothing: nobody was there to be asked, or they left it."""
+    record = end.record.stories.get(end.lane.key) if end.lane.scope == "epic" else None
+    ended = record.last_ended if record else None
+    finding = str(ended.get("finding", "")) if ended else ""
+    if ended is None or finding == "good":
+        return ""
+    asked = ended.get("question") or {}
+    said = first_line(str(asked.get("question", ""))) if finding == "asked" else said_of(ended, finding)
+    how = "stopped to ask" if finding == "asked" else "was not held"
+    return f"the retrospective {how}" + (f": {said}" if said else "")
+
+
+def _why(end: RunEnd, left: tuple[tuple[str, str], ...]) -> str:
+    if end.status != "not-done":
+        return ""
+    story = end.record.stories.get(end.lane.key)
+    if story is not None and story.skipped:
+        return "skipped, as you answered: its row is blocked, and its work is set aside"
+    return f"its row says {left[0][1]}, and that is nobody's to change but yours" if left else "it left the board"
+
+
+def _left_out(project: Project, lane: Lane) -> tuple[str, ...]:
+    """What --allow-dirty let pass, as far as it is still not committed."""
+    if not lane.dirty:
+        return ()
+    try:
+        dirty = look_at_ground(Git(project.root.checkout)).dirty
+    except AutopilotError:
+        return ()
+    before = set(lane.dirty)
+    return tuple(path for path in dirty if path in before)
+
+
 def _deferred(project: Project) -> int:
     """What reviews have put off; ticked entries are done."""
     path = os.path.join(project.folders.implementation, DEFERRED)
@@ -113,8 +152,16 @@ def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) 
     story = next(reversed(end.record.stories), lane.key)
     if end.status in ("waiting", "left") and waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
-    if end.status in ("waiting", "handed-over"):
+    if end.status == "handed-over":
+        row = command("board", "set", story, REVIEW)
+        return [
+            (row, "say how far you have brought it, if it has moved"),
+            ("bmad resume", "then go on from there"),
+        ]
+    if end.status == "waiting":
         return [("bmad resume", "once it can go on")]
+    if end.status == "not-done" and story in end.record.stories:
+        return [(command("board", "set", story, READY), "let it be worked on again"), *_after(lane, epics, retro)]
     if end.status == "left":
         stop = (command("agent", "cancel", story), "or stop its agent; what it did is kept")
         return [("bmad resume", "go on where it stood"), *([stop] if _is_at_work(end) else [])]

@@ -32,5 +32,7 @@ def restart(ctx: click.Context, story: str) -> None:
     if len(report.files) > MOST_FILES:
         click.echo(f"           … {len(report.files) - MOST_FILES} more")
     click.echo(f"board    {clean(row.key)}: {clean(report.row_before)} → {clean(report.row_after)}")
+    if report.epic:
+        click.echo(f"         {clean(report.epic)}: done → in-progress")
     first = "commit what was put back, then " if look_at_ground(Git(facts.project.root.checkout)).dirty else ""
     click.echo(f"next     {first}{command('run-story', row.key)}")

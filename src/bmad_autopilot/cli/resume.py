@@ -10,10 +10,10 @@ from ..core.errors import FileError, UsageError
 from ..engine.running import resume_run
 from ..project.open import Project
 from ..runs.finding import Run, unfinished
+from ..runs.journal import lane_entry
 from ..runs.layout import runs_folder
 from .facts import the_project
 from .running import finish, human_at, watching
-from .under_way import is_ours
 
 SHOWN = 5  # runs that one beginning may mean
 
@@ -36,7 +36,7 @@ def resume(ctx: click.Context, run: str | None, as_json: bool) -> None:
 
 def _meant(project: Project, wanted: str | None) -> Run | None:
     """None: there is no such run, and whoever resumes says so."""
-    ours = [one for one in unfinished(runs_folder(project.root.path)) if is_ours(one.folder)]
+    ours = [one for one in unfinished(runs_folder(project.root.path)) if lane_entry(one.folder)]
     found = [one for one in ours if wanted is None or one.id == wanted]
     found = found or [one for one in ours if wanted and one.id.startswith(wanted)]
     if wanted and len(found) > 1:

@@ -61,12 +61,18 @@ def run_under_way(project: Project) -> UnderWay | None:
 
     holder = owner(project.state_folder)
     cared_for = next((one for one in found if holder and one.id == holder.run), None)
-    chosen = cared_for or next((one for one in found if is_ours(one.folder)), None)
+    chosen = cared_for or _to_resume(found)
     if chosen is None:
         return None
     pid = holder.pid if holder and cared_for else 0
     question = _open_question(chosen.folder)
     return UnderWay(chosen.id, chosen.story, cared_for is not None, pid, _working(chosen), question)
+
+
+def _to_resume(found: list[_Found]) -> _Found | None:
+    from ..runs.journal import lane_entry
+
+    return next((one for one in found if lane_entry(one.folder)), None)
 
 
 def _not_over(runs: str, session: str, name: str) -> _Found | None:
@@ -92,17 +98,6 @@ def _by_its_journal(folder: str, session: str) -> _Found | None:
     if state is None or state.status.value in _OVER:
         return None
     return _Found(state.last_checkpoint, folder, "", state.current_step)
-
-
-def is_ours(folder: str) -> bool:
-    """A run of the loop: another tool's has no lane to go on with."""
-    from ..runs.journal import first_entry
-
-    try:
-        entry = first_entry(folder)
-    except FileError:
-        return False
-    return entry is not None and entry.kind == "run" and "workflow" in entry.data
 
 
 def _open_question(folder: str) -> "Question | None":

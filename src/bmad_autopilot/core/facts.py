@@ -54,7 +54,8 @@ class Rest(StrEnum):
 class Step(StrEnum):
     WORK = "work"
     REVIEW = "review"
-    NONE = "none"  # the story has been through all of them
+    THROUGH = "through"  # by its row it has been through all of them, and no review is one of them
+    NONE = "none"  # it has been through all of them in this run, or nobody knows of any
 
 
 class Call(StrEnum):
@@ -107,6 +108,7 @@ class Facts(NamedTuple):
     tidy: bool = True  # the work tree is as clean as this step's skill demands
     commit: Commit = Commit.NONE
     retrospective: bool = False  # it is due, and was asked for
+    attended: bool = True  # somebody is there to be asked
     one_step: bool = False  # a single step was asked for, and is done
 
 

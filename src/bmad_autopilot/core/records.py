@@ -108,6 +108,7 @@ class RunRecord:
     steps_done: int = 0  # since somebody took it up
     question: Data | None = None  # the one that is open
     answers: list[Data] = field(default_factory=list)
+    turn: int = 0  # of questions: one asked anew after an answer or a restart is another
     allowance: float = 0.0  # added to the caps by an answer: as often as the whole cap
     dollars: float = 0.0
     unpriced: int = 0  # calls whose client said no price
@@ -120,10 +121,8 @@ class RunRecord:
     left_out: str = ""  # what somebody said about the stories left out: close, leave
     retrospective: Data | None = None
     commits: dict[str, str] = field(default_factory=dict)  # not of a story: the epic's
-    committing: str = ""
     resting: float | None = None  # until when we said we would wait
     epic_closed: bool = False
-    spoilt: bool = False
 
     def apply(self, kind: str, data: Data, at: float) -> None:
         known = _KINDS.get(kind)
@@ -205,12 +204,13 @@ def _ended(run: RunRecord, data: Data, at: float) -> None:
     run.unpriced += dollars is None
     run.tokens += int(data.get("tokens", 0))
     run.seconds += float(data.get("seconds", 0.0))
-    run.spoilt = False
-    if found[1].step == "retrospective":
+    if found[1].step == "retrospective" and last.finding != "refused":  # that passes, and it is held then
         run.retrospective = data
 
 
 def _accepted(run: RunRecord, data: Data, at: float) -> None:
+    if data.get("number") is None and data.get("finished"):  # its row said so when we came: no step of this run
+        run.stories[str(data["story"])].finished = True
     found = run.find_step(data)
     if found is None:
         return
@@ -258,6 +258,9 @@ def _edited(run: RunRecord, data: Data, at: float) -> None:
 def _restarted(run: RunRecord, data: Data, at: float) -> None:
     """As if this run had never taken it up."""
     run.stories.pop(str(data["story"]), None)
+    run.epic_closed = False
+    run.commits.pop("epic", None)
+    run.turn += 1
     if run.question is not None and run.question.get("story") == data["story"]:
         run.question = None
 
@@ -286,25 +289,25 @@ def _check(run: RunRecord, data: Data, at: float) -> None:
     run.checks[check.code] = check
 
 
-def _committing(run: RunRecord, data: Data, at: float) -> None:
-    run.committing = str(data["key"])
-
-
 def _commit(run: RunRecord, data: Data, at: float) -> None:
     story = run.stories.get(str(data.get("story", "")))
     commits = story.commits if story else run.commits
     commits[str(data["label"])] = str(data["sha"])
-    run.committing = ""
 
 
 def _asked(run: RunRecord, data: Data, at: float) -> None:
     run.question = dict(data)
 
 
+# A person may have mended what no change to the code would: what has failed is run again, and not told again.
+_MENDED = ("recheck", "more-fixes", "hand-over")
+
+
 def _answered(run: RunRecord, data: Data, at: float) -> None:
     asked = run.question or {}
     run.question = None
     run.answers.append({**asked, **data})
+    run.turn += 1
     means = str(data.get("means", ""))
     story = run.stories.get(str(asked.get("story", "")))
     if means in ("close", "leave"):
@@ -314,11 +317,8 @@ def _answered(run: RunRecord, data: Data, at: float) -> None:
         run.hours_from = at
     elif story is not None:
         _answered_story(story, means)
-    if means == "recheck":
+    if means in _MENDED:
         run.checks = {code: check for code, check in run.checks.items() if check.passed}
-    if means == "more-fixes":
-        for check in run.checks.values():
-            check.fixed_since = False
 
 
 def _answered_story(story: StoryRecord, means: str) -> None:
@@ -327,6 +327,8 @@ def _answered_story(story: StoryRecord, means: str) -> None:
         step.closed = True
     if means == "skip":
         story.skipped = True
+    elif means == "drop" and step:
+        step.closed = True
     elif means == "hand-over":
         story.passed = []
     elif means == "more-rounds":
@@ -385,7 +387,6 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "restarted": _restarted,
     "round": _round,
     "check": _check,
-    "committing": _committing,
     "commit": _commit,
     "asked": _asked,
     "answered": _answered,

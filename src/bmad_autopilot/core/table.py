@@ -79,6 +79,8 @@ NOT_TAKEN = (
     Call.REFUSED,
 )  # nothing to believe the agent for
 
+_CHECKED = (Step.REVIEW, Step.THROUGH)  # what comes now is only for code that passes
+
 TABLE: tuple[Rule, ...] = (
     # Whatever else: leave when told to, and decide nothing on a board that cannot be read.
     Rule("told-to-leave", _when(stop=True), Action.LEAVE),
@@ -98,13 +100,19 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule(
         "retrospective-limit",
-        _when(target=Target.OVER, retrospective=True, call=Call.NONE, rest=Rest.LIMIT),
+        _when(target=Target.OVER, retrospective=True, rest=Rest.LIMIT),
         Action.WAIT_FOR_LIMIT,
         wait=_LIMIT,
     ),
     Rule(
+        "retrospective-pause",
+        _when(target=Target.OVER, retrospective=True, rest=Rest.PAUSE),
+        Action.WAIT_FOR_PAUSE,
+        wait=_PAUSE,
+    ),
+    Rule(
         "retrospective-due",
-        _when(target=Target.OVER, retrospective=True, call=Call.NONE, rest=Rest.NONE, budget=True, ground=True),
+        _when(target=Target.OVER, retrospective=True, budget=True, ground=True),
         Action.RETROSPECT,
     ),
     Rule(
@@ -116,6 +124,18 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule("epic-over", _when(target=Target.OVER, epic=Epic.OPEN), Action.CLOSE_EPIC),
     Rule("epic-to-commit", _when(target=Target.OVER, commit=Commit.DUE), Action.COMMIT),
+    Rule(
+        "retrospective-asked",
+        _when(target=Target.OVER, call=Call.ASKED, attended=True),
+        Action.ASK,
+        "agent",
+    ),
+    Rule(
+        "retrospective-not-held",
+        _when(target=Target.OVER, call=NOT_TAKEN, attended=True),
+        Action.ASK,
+        "retrospective",
+    ),
     Rule("all-over", _when(target=(Target.OVER, Target.LEFT_OUT)), Action.FINISH),
     # The story's row: a person's word stands.
     Rule("story-gone", _when(row=Row.GONE), Action.LET_GO),
@@ -147,10 +167,11 @@ TABLE: tuple[Rule, ...] = (
     Rule("pause", _when(rest=Rest.PAUSE), Action.WAIT_FOR_PAUSE, wait=_PAUSE),
     Rule("budget-spent", _when(budget=False), Action.ASK, "budget"),
     Rule("epic-begins", _when(epic=Epic.BACKLOG, step=(Step.WORK, Step.REVIEW)), Action.LIFT_EPIC),
-    Rule("unchecked", _when(step=Step.REVIEW, gate=Gate.DUE), Action.CHECK),
-    Rule("broken", _when(step=Step.REVIEW, gate=Gate.CODE, fixes=True), Action.FIX),
-    Rule("broken-for-good", _when(step=Step.REVIEW, gate=(Gate.CODE, Gate.SAME)), Action.ASK, "checks"),
-    Rule("not-here", _when(step=Step.REVIEW, gate=Gate.ENVIRONMENT), Action.ASK, "environment"),
+    Rule("unchecked", _when(step=_CHECKED, gate=Gate.DUE), Action.CHECK),
+    Rule("broken", _when(step=_CHECKED, gate=Gate.CODE, fixes=True), Action.FIX),
+    Rule("broken-for-good", _when(step=_CHECKED, gate=(Gate.CODE, Gate.SAME)), Action.ASK, "checks"),
+    Rule("not-here", _when(step=_CHECKED, gate=Gate.ENVIRONMENT), Action.ASK, "environment"),
+    Rule("through", _when(step=Step.THROUGH), Action.ACCEPT),
     Rule("row-first", _when(step=(Step.WORK, Step.REVIEW), row=Row.DUE), Action.SET_ROW),
     Rule("tidy-first", _when(step=(Step.WORK, Step.REVIEW), tidy=False), Action.COMMIT),
     Rule("call", _when(step=(Step.WORK, Step.REVIEW)), Action.CALL),

@@ -3,9 +3,12 @@
 from typing import Any, NamedTuple
 
 from ..core.block_reasons import BlockReason
+from ..core.commands import command
+from ..core.records import Check
 from .doors import Question
 from .observing import Look
 
+MAX_COMMANDS = 20
 RETRY, SKIP, FIX, ABORT = "retry", "skip", "fix", "abort"
 
 
@@ -65,6 +68,12 @@ _FORMS = {
         "leave",
         BlockReason.CRITICAL_DECISION,
     ),
+    "retrospective": _Form(
+        "The retrospective of {epic} was not held. Try again?",
+        {RETRY: "again", "leave": "drop"},
+        "leave",
+        BlockReason.SUBAGENT_FAILED,
+    ),
     "stuck": _Form(
         "{story} is in a state that nothing is known to do about. Look again?",
         {RETRY: "look", ABORT: "abort"},
@@ -110,6 +119,16 @@ def _agents(story: str, look: Look, ended: dict[str, Any]) -> Question:
     )
 
 
+def about_checks(check: Check, logs: str) -> str:
+    """Which commands fail, and where what they printed is kept."""
+    failed = [
+        f"{command}: " + ("did not end" if exit is None else f"exit code {exit}")
+        for command, exit, _ in check.ran
+        if exit != 0
+    ]
+    return "\n".join((*failed[:MAX_COMMANDS], f"logs: {logs}"))
+
+
 def meaning(code: str, answer: str) -> str:
     return _FORMS[code].options.get(answer, "again") if code in _FORMS else "again"
 
@@ -121,11 +140,15 @@ def _ended(look: Look) -> dict[str, Any]:
 
 def _context(code: str, look: Look, ended: dict[str, Any]) -> str:
     if code == "rows":
-        return "\n".join(f"{key}: {before} → {after}" for key, before, after in ended.get("rows", ()))
+        moved = ended.get("rows", ())
+        return "\n".join(f"{key}: {before or 'not there'} → {after or 'gone'}" for key, before, after in moved)
     if code == "left-out":
         stories = sorted(look.rows.values(), key=lambda row: row.order)
         own = [row for row in stories if look.epic and row.epic == look.epic.number and row.key != look.epic.key]
         return "\n".join(f"{row.key}: {row.status.raw}" for row in own if row.meaning not in ("done", "optional"))
     if code == "ground":
         return look.why
+    if code == "stuck" and look.row is not None:
+        back = command("board", "set", look.row.key, "ready-for-dev")
+        return f"its row says {look.row.status.raw}, and no step of the workflow begins there: {back}"
     return str(ended.get("summary") or ended.get("message") or "")

@@ -3,8 +3,10 @@
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import Kind
 from ..core.table import Rule
+from ..gates.rows import as_before
 from ..workflows.pipelines import RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
+from .beginning import begin_story
 from .committing import head_before
 from .doors import CallId, CallOrder
 from .judging import judge_call
@@ -29,8 +31,7 @@ def retrospect(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.epic is not None
     key = look.epic.key
     if key not in loop.run.stories:
-        tree = loop.doors.tree(key)
-        loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=look.epic.meaning)
+        begin_story(loop, key, look.epic.meaning)
     _start(loop, look, loop.run.stories[key], RETROSPECTIVE, look.at.record, "")
 
 
@@ -97,5 +98,5 @@ def take_in(loop: Loop, look: Look, rule: Rule) -> None:
     if step == RETROSPECTIVE:  # it looks back, and moves nobody's row but its own
         for key, before, after in entry.get("rows", ()):
             if key not in look.rows or look.rows[key].kind is not Kind.RETROSPECTIVE:
-                loop.doors.set_row(key, before, after)
+                loop.doors.set_row(key, as_before(key, before), after)
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)

@@ -35,7 +35,9 @@ def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
 
 def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
     key = look.epic.key if look.epic else "epic"
-    since = next((story.baseline for story in run.stories.values() if story.baseline), None)
+    # Of an epic that was opened again by a restart only what came after counts.
+    begun = (story.baseline for name, story in reversed(run.stories.items()) if name != key)
+    since = next(filter(None, begun), None)
     if run.epic_closed and "epic" not in run.commits:
         return CommitOrder(f"{_run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
     story = run.stories[key]

@@ -113,7 +113,7 @@ class Doors(Protocol):
         """FileError: it cannot be read."""
 
     def set_row(self, key: str, status: str, expect: str) -> bool:
-        """False: it is not `expect` any more."""
+        """False: it is not `expect` any more. `expect` empty: the row is gone, and comes back."""
 
     def restore_board(self, call: CallId) -> str:
         """Put back what stood there before the call; where the other is kept."""
@@ -140,6 +140,8 @@ class Doors(Protocol):
 
     # the project's checks
     def check(self, code: str) -> Check: ...
+    def check_logs(self, code: str) -> str:
+        """The folder with what they printed on this tree."""
 
     # people
     def ask(self, question: Question) -> str:
@@ -149,6 +151,11 @@ class Doors(Protocol):
         """False: its file is gone, and it is asked again."""
 
     def answer(self, question: str) -> str | None: ...
+    def deliver(self, question: str) -> None:
+        """Its answer, into the file the agent has asked in; whoever recorded it may have been killed before."""
+
+    def attended(self) -> bool:
+        """Somebody is there to answer at once."""
 
     # waiting
     def stopping(self) -> bool: ...

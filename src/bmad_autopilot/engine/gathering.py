@@ -23,6 +23,7 @@ from ..gates.verdict import ReviewVerdict, read_verdict
 from ..github.blobs import contents
 from ..github.git import Git
 from ..github.history import is_ancestor
+from ..github.private_settings import HOOKS_PATH, has_usual_hooks_path
 from ..github.trees import changes, read_file
 from ..project.open import Project
 from ..project.traces import CONFIG_NAME
@@ -32,7 +33,7 @@ from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
 from .lane import Lane
-from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose
+from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
 from .touching import trees_of
 
 BUILD_AUTO = "build-auto"
@@ -142,9 +143,17 @@ def _work_look(
         outside=result.outside,
         commands=place.lane.checks,
         bookkeeping=frozenset(),
+        settings=_settings(place, base),
         allowed=place.lane.unprotected,
         part=os.path.relpath(place.project.root.checkout, top),
     )
+
+
+def _settings(place: Place, base: str) -> tuple[str, ...]:
+    """A project's tools set where its hooks lie, when they are installed with everything else it needs."""
+    changed = settings_changed(place.calls or (place.folder,), place.project.root.checkout)
+    usual = HOOKS_PATH in changed and has_usual_hooks_path(place.git, base)
+    return tuple(name for name in changed if name != HOOKS_PATH or not usual)
 
 
 def _descends(place: Place, order: CallOrder, spec: Spec, result: Result) -> bool:

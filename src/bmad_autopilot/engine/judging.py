@@ -8,7 +8,7 @@ from ..core.owes import Owes
 from ..core.records import StepRecord
 from ..core.statuses import PARKED
 from ..gates.objections import Objection
-from ..gates.rows import other_rows
+from ..gates.rows import moved_rows, other_rows
 from ..gates.verdict import Result
 from ..gates.work import judge_work
 from ..workflows.pipelines import RETROSPECTIVE, Step
@@ -66,9 +66,7 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
 
 def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:
     """Other rows that moved meanwhile: by the agent, or by a person? Only they know."""
-    before, after = got.look.rows_before, got.look.rows_after or {}
-    moved = [[key, before[key], after[key]] for key in before if key in after and before[key] != after[key]]
-    others = [row for row in moved if row[0] != got.look.key]
+    others = [list(row) for row in moved_rows(got.look)]
     otherwise = {"asks": "", "otherwise": None, **finding, "finding": str(finding["finding"])}
     return {**finding, "finding": Call.ASKED, "asks": "rows", "rows": others, "otherwise": otherwise}
 

@@ -24,10 +24,12 @@ class Lane(NamedTuple):
     dirty: tuple[str, ...] = ()  # what was changed or untracked before: never committed by us
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "workflow": workflow_to_json(self.workflow)}
+        """Of what is left out only how much it is: there may be too much for a journal's line."""
+        return {**self._asdict(), "workflow": workflow_to_json(self.workflow), "dirty": len(self.dirty)}
 
 
 def lane_from_json(data: Mapping[str, Any]) -> Lane:
-    known = {name: data[name] for name in Lane._fields if name in data}
-    lists = {name: tuple(data.get(name, ())) for name in ("checks", "unprotected", "dirty")}
+    """Without what is left out: left_out.py has that."""
+    known = {name: data[name] for name in Lane._fields if name in data and name != "dirty"}
+    lists = {name: tuple(data.get(name, ())) for name in ("checks", "unprotected")}
     return Lane(**{**known, **lists, "workflow": workflow_from_json(data["workflow"])})

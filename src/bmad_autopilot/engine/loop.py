@@ -31,7 +31,7 @@ class LaneLoop:
         self.run.apply(kind, data, at)
 
     def to_end(self) -> str:
-        """How it ended: completed, failed, left, waiting (for a person), handed-over."""
+        """How it ended: completed, not-done, failed, left, waiting (for a person), handed-over."""
         last, same = "", 0
         for _ in range(MAX_TURNS):
             look = observe(self.doors, self.lane, self.run)

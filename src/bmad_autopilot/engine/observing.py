@@ -132,11 +132,13 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     facts, at, story = look.facts, look.at, look.story
     if story is None or facts.row in (Row.GONE, Row.EDITED):
         return look
-    if at.step is None:
-        why = doors.ground(lane.branch)
-        return look._replace(facts=facts._replace(ground=not why), why=why)
     why = doors.ground(lane.branch)
     gate, tree = Gate.PASSED, None
+    if at.step is None:
+        if at.through:
+            tree = doors.tree(story.key)
+            facts = facts._replace(gate=_gate(run, tree), budget=_has_budget(doors, lane, run))
+        return look._replace(facts=facts._replace(ground=not why), tree=tree, why=why)
     if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
         tree = doors.tree(story.key)
         gate = _gate(run, tree)
@@ -169,7 +171,7 @@ def _row(story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:
 
 def _step(at: Position) -> Step:
     if at.step is None:
-        return Step.NONE
+        return Step.THROUGH if at.through else Step.NONE
     return Step.REVIEW if at.step.owes is Owes.VERDICT else Step.WORK
 
 
@@ -203,7 +205,11 @@ def _rest(doors: Doors, look: Look) -> tuple[Rest, float | None]:
     step, record = look.at.step, look.at.record
     if step is None or look.facts.call in (Call.GOOD, Call.CHANGES):
         return Rest.NONE, None
-    until = doors.parked_until(step.role)
+    return _rest_of(doors, step.role, record)
+
+
+def _rest_of(doors: Doors, role: str, record: StepRecord | None) -> tuple[Rest, float | None]:
+    until = doors.parked_until(role)
     if until > doors.now():
         return Rest.LIMIT, until
     pause = pause_until(record)
@@ -229,16 +235,17 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
     retro = record.current if record else None
     stories = stories_of(lane, rows)
     odd = [row for row in stories if row.meaning != DONE]
-    looks_back = _retrospective_due(lane, run, rows)
-    until = doors.parked_until(RETROSPECTIVE.role) if looks_back else 0.0
+    looks_back = _retrospective_due(lane, run, rows, retro)
+    rest, until = _rest_of(doors, RETROSPECTIVE.role, retro) if looks_back else (Rest.NONE, None)
     facts = facts._replace(
         target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
         epic=_epic_after(lane, run, rows, epic),
         call=_call(doors, retro) if retro else Call.NONE,
         commit=_epic_commit(run, record),
         retrospective=looks_back,
-        rest=Rest.LIMIT if until > doors.now() else Rest.NONE,
+        rest=rest,
         budget=_has_budget(doors, lane, run),
+        attended=doors.attended(),
     )
     why = doors.ground(lane.branch) if facts.commit is Commit.DUE or facts.epic is Epic.OPEN else ""
     facts = facts._replace(ground=not why)
@@ -265,8 +272,14 @@ def _epic_after(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], epic: 
     return Epic.OPEN if own else Epic.UNLISTED
 
 
-def _retrospective_due(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
-    if lane.scope != "epic" or lane.retrospective != "run" or run.retrospective is not None:
+def _retrospective_due(
+    lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], record: StepRecord | None
+) -> bool:
+    """Once; and again where somebody has answered, or where it was refused for a reason that passes."""
+    again = record is not None and record.again
+    if lane.scope != "epic" or lane.retrospective != "run" or not (run.retrospective is None or again):
+        return False
+    if not tries_left(record):
         return False
     retro = next((row for row in rows.values() if row.kind is Kind.RETROSPECTIVE and row.epic == lane.epic), None)
     return retro is not None and retro.meaning != DONE

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from ..core.facts import Call
 from ..core.statuses import DONE, IN_PROGRESS, Kind
 from ..core.table import Action, Rule
+from ..gates.rows import as_before
 from . import call_making
-from .asking import meaning, question_for
+from .asking import about_checks, meaning, question_for
+from .beginning import begin_story
 from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
 from .loop_state import Loop
 from .observing import RETRO, Look
@@ -35,9 +37,12 @@ def _leave(loop: Loop, look: Look, rule: Rule) -> str:
 def _finish(loop: Loop, look: Look, rule: Rule) -> str:
     if look.facts.one_step and look.story is not None and not look.story.finished:
         loop.note("waiting")  # the run goes on with the story's next step, when that is asked for
-    else:
-        loop.note("finished", status="completed")
-    return "completed"
+        return "completed"
+    loop.note("finished", status="completed")
+    row = look.rows.get(loop.lane.key)
+    is_story = loop.lane.scope != "epic" and not look.facts.one_step
+    is_undone = is_story and (row is None or row.meaning != DONE)
+    return "not-done" if is_undone else "completed"
 
 
 def _fail(loop: Loop, look: Look, rule: Rule) -> str:
@@ -70,7 +75,10 @@ def _wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
 
 
 def _ask(loop: Loop, look: Look, rule: Rule) -> None:
-    question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=len(loop.run.answers))
+    question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
+    if look.tree is not None and rule.question in ("checks", "environment"):
+        code = look.tree.code or ""
+        question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
     name = loop.doors.ask(question)
     call = question.call
     loop.note(
@@ -92,6 +100,7 @@ def _take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     name, code = str(asked["question"]), str(asked["code"])
     answer = loop.doors.answer(name) or ""
     means = meaning(code, answer)
+    loop.doors.deliver(name)
     if code == "rows" and answer == "undo":
         _undo_rows(loop, look)
     story = loop.run.stories.get(str(asked.get("story", "")))
@@ -113,7 +122,7 @@ def _undo_rows(loop: Loop, look: Look) -> None:
     last = look.at.record.last if look.at.record else None
     moved = last.ended.get("rows", ()) if last and last.ended else ()
     for key, before, after in moved:
-        loop.doors.set_row(key, before, after)
+        loop.doors.set_row(key, as_before(key, before), after)
 
 
 # the board
@@ -157,15 +166,7 @@ def _close_epic(loop: Loop, look: Look, rule: Rule) -> None:
 def _begin(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.story is not None
     assert look.row is not None
-    tree = loop.doors.tree(look.story.key)
-    loop.note(
-        "story",
-        story=look.story.key,
-        baseline=tree.head,
-        tree=tree.tree,
-        code=tree.code,
-        status=look.row.meaning,
-    )
+    begin_story(loop, look.story.key, look.row.meaning)
 
 
 def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
@@ -183,15 +184,15 @@ def _check(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _accept(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.story is not None
-    assert look.at.record is not None
+    record = look.at.record
     loop.doors.clear_state(look.story.key)
     loop.note(
         "accepted",
         story=look.story.key,
-        number=look.at.record.number,
-        step=look.at.record.step,
+        number=record.number if record else None,
+        step=record.step if record else "",
         row=look.wanted,
-        finished=look.at.final,
+        finished=look.at.final or look.at.through,
     )
 
 

@@ -18,6 +18,7 @@ class Position(NamedTuple):
     step: Step | None  # None: through all of them
     record: StepRecord | None  # of the step, where it was begun
     final: bool = False  # with it the story is done
+    through: bool = False  # by its row: it says what the workflow's last step sets
 
 
 def position(workflow: Workflow, story: StoryRecord, meaning: str) -> Position:
@@ -36,7 +37,8 @@ def position(workflow: Workflow, story: StoryRecord, meaning: str) -> Position:
     names = [step.name for step in steps]
     begin = names.index(story.passed[-1]) + 1 if story.passed and story.passed[-1] in names else 0
     left = steps[begin:]
-    return Position(left[0], None, len(left) == 1) if left else Position(None, None)
+    through = not steps and workflow.steps[-1].after == meaning
+    return Position(left[0], None, len(left) == 1) if left else Position(None, None, through=through)
 
 
 def _steps(workflow: Workflow, story: StoryRecord, meaning: str) -> tuple[Step, ...]:

@@ -13,11 +13,12 @@ from ..core.records import RunRecord, fold
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
 from ..runs.finding import Run, unfinished
-from ..runs.journal import Journal, first_entry
+from ..runs.journal import Journal, lane_entry
 from ..runs.layout import make_run, runs_folder
 from ..runs.state import Status
 from ..runs.supervisor import hold
 from .lane import Lane, lane_from_json
+from .left_out import frozen_lane, keep_left_out
 from .loop import LaneLoop
 from .policy import with_policy
 from .setting_out import NO_CAPS, Caps, new_lane, target_row
@@ -29,6 +30,7 @@ from .world.ground import Human, Told
 SESSION = "main"
 EXIT_CODES = {
     "completed": EXIT_DONE,
+    "not-done": EXIT_FAILED,
     "failed": EXIT_FAILED,
     "waiting": EXIT_HUMAN,
     "handed-over": EXIT_HUMAN,
@@ -37,7 +39,7 @@ EXIT_CODES = {
 
 
 class RunEnd(NamedTuple):
-    status: str  # completed, failed, waiting (for a person), handed-over, left
+    status: str  # a word of EXIT_CODES; not-done: the run is over, and its story is not done
     record: RunRecord
     folder: str
     lane: Lane
@@ -71,7 +73,7 @@ def start_run(
         for before in _under_way(project, scope, row):
             supervision.takes_up(before.id)
             end = _go_on(project, before.folder, told, human, caps, scope="story" if scope == "epic" else scope)
-            if end.lane.key == row.key or end.status != "completed":
+            if end.lane.key == row.key or end.status not in ("completed", "not-done"):
                 return end
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         ensure_excludes(project.root)
@@ -95,18 +97,18 @@ def resume_run(project: Project, run: str | None = None, *, told: Told, human: H
 
 
 def _lane_of(run: Run) -> Lane | None:
-    """None: not a run of the loop, or one that nobody can read any more, which stops no other."""
+    """None: not a run of the loop, or one of a workflow that nobody understands any more."""
+    entry = lane_entry(run.folder)
     try:
-        entry = first_entry(run.folder)
-        return lane_from_json(entry.data) if entry is not None and entry.kind == "run" else None
+        return lane_from_json(entry.data) if entry is not None else None
     except (AutopilotError, LookupError, TypeError):
         return None
 
 
 def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps, scope: str = "") -> RunEnd:
-    entry = first_entry(folder)
+    entry = lane_entry(folder)
     assert entry is not None, folder
-    lane = lane_from_json(entry.data)
+    lane = frozen_lane(folder, entry.data)
     cost = lane.max_cost if caps.cost is None else caps.cost
     lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
     if scope and lane.scope != "epic":
@@ -127,6 +129,7 @@ def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human |
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:
+                keep_left_out(folder, lane.dirty)
                 world.note("run", {"run_id": os.path.basename(folder), "target": lane.key, **lane.to_json()})
             keeper.begin(fold(world.entries()))
             if resumed:

@@ -1,12 +1,17 @@
-"""What stood there before a call, kept in its folder: the board, the story file; and afterwards what it asked."""
+"""What stood there before a call, kept in its folder: the board, the story file, the repository's own settings;
+and what it asked afterwards."""
 
+import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 
 from ..agents.command import keep_purpose
 from ..board.sprint import Board, board_from_text
 from ..core.errors import FileError
 from ..files import Text, read_bytes, write_atomic
+from ..github.private_settings import private_settings
+from ..project.gitdir import find_work_tree
 from .books import Books
 
 METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
@@ -16,6 +21,7 @@ SPEC = "spec.before"
 OLD_VERDICT = "review-before.json"
 STATE = "agent-state.json"
 THEIRS = "board.theirs"
+SETTINGS_BEFORE, SETTINGS_AFTER = "settings.before", "settings.after"  # of the repository, as hashes
 
 
 def keep_before(folder: str, books: Books, checkout: str) -> None:
@@ -32,6 +38,49 @@ def keep_before(folder: str, books: Books, checkout: str) -> None:
     metadata = os.path.join(checkout, METADATA)
     if os.path.isfile(metadata):
         _copy(metadata, f"{folder}/{METADATA}")
+    _keep_settings(f"{folder}/{SETTINGS_BEFORE}", _settings_now(checkout))
+
+
+def settings_changed(folders: Sequence[str], checkout: str) -> list[str]:
+    """What these calls, the last of which has just ended, changed of the repository's own settings, where that has
+    not been put back. What changed between two of them is a person's."""
+    now = _settings_now(checkout)
+    if folders and not os.path.exists(f"{folders[-1]}/{SETTINGS_AFTER}"):
+        _keep_settings(f"{folders[-1]}/{SETTINGS_AFTER}", now)
+    rightful: dict[str, str] = {}  # as it was before the first of them, and as people have set it since
+    last: dict[str, str] = {}
+    for folder in folders:
+        before, after = (_kept_settings(f"{folder}/{name}") for name in (SETTINGS_BEFORE, SETTINGS_AFTER))
+        if before is None or after is None:
+            continue
+        theirs = _differing(last, before)
+        rightful = {name: before[name] for name in before if name in theirs} | {
+            name: value for name, value in rightful.items() if name not in theirs
+        }
+        last = after
+    return sorted(_differing(rightful, last) & _differing(rightful, now))
+
+
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
+    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+
+
+def _settings_now(checkout: str) -> dict[str, str]:
+    tree = find_work_tree(os.path.realpath(checkout))
+    return private_settings(tree) if tree is not None else {}
+
+
+def _keep_settings(path: str, settings: Mapping[str, str]) -> None:
+    write_atomic(path, json.dumps(settings).encode(), durable=False)
+
+
+def _kept_settings(path: str) -> dict[str, str] | None:
+    """None: nobody looked, as in calls of an earlier version."""
+    try:
+        data = json.loads(read_kept(path) or b"null")
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def restore_purpose(folder: str, checkout: str) -> None:

@@ -35,7 +35,7 @@ class StateKeeper:
 
     def told(self, kind: str, data: Mapping[str, Any], at: float) -> None:
         self._run.apply(kind, data, at)
-        if kind == "accepted":
+        if kind == "accepted" and data.get("number") is not None:
             self._done.append(StepDone(str(data["step"]), str(data["story"]), str(data["step"]), at))
         if kind == "asked" and data.get("code") == "failed":
             self._failure = Failure(str(data.get("step", "")), str(data.get("story", "")), at)

@@ -34,7 +34,7 @@ _CALLED = (
         r"|deployment|deliv)",
     ),
     (
-        (".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml"),
+        (".husky", ".githooks", ".git/hooks", ".pre-commit-config.yaml", "lefthook.yml"),
         r"\bhusky\b|\blefthook\b|\bpre-commit\b|\bgit hooks?\b|\bcommit hooks?\b",
     ),
     ((".github/dependabot.yml",), r"\bdependabot\b"),
@@ -94,6 +94,12 @@ def wants_tests_gone(text: str, path: str, gone: Iterable[str]) -> bool:
     if not subject or not any(_subject(file.rpartition("/")[2].lower()) == subject for file in gone):
         return False
     return any(subject <= set(re.findall(r"[a-z0-9]+", line)) for line in going)
+
+
+def wants_row_gone(text: str, key: str) -> bool:
+    """Whether the story asks for another to be taken off the board: by its key, which no mention of it will do."""
+    lines = (line.lower() for line in asking_lines(text) if _asks(_GOING, line))
+    return any(key.lower() in re.findall(r"[\w-]+", line) for line in lines)
 
 
 def _subject(name: str) -> set[str]:

@@ -52,9 +52,24 @@ def protected_paths(look: WorkLook) -> Iterator[Objection]:
         )
 
 
+def private_settings(look: WorkLook) -> Iterator[Objection]:
+    """git-settings: what lies in `.git` is in no diff. It runs with the user, or hides files from the judge."""
+    bad = [name for name in look.settings if not _is_open(look, name.partition(":")[0])]
+    if bad:
+        yield foul(
+            "git-settings",
+            f"{listed(bad)} must not be changed: it hides files or runs programs with whoever uses git here. Put "
+            "back what was there before.",
+        )
+
+
+def _is_open(look: WorkLook, path: str) -> bool:
+    return matches(path, look.allowed) or names_path(look.asked, path)
+
+
 def _is_refused(look: WorkLook, path: str) -> bool:
     """By its place in the project, and at the top of the work tree, where a forge and git look."""
     seen = dict.fromkeys((path, look.in_project(path)))
     if not any(map(is_protected, seen)):
         return False
-    return not any(matches(p, look.allowed) or names_path(look.asked, p) for p in seen)
+    return not any(_is_open(look, p) for p in seen)

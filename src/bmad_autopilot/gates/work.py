@@ -8,12 +8,15 @@ from .look import WorkLook
 from .objections import Objection
 from .owed import what_is_owed
 from .places import misplaced
-from .protected import protected_paths
+from .protected import private_settings, protected_paths
 from .rows import other_rows
 from .tampering import tests_tampered_with
 from .weakened import weakened_checks
 
-_RULES = (what_is_owed, misplaced, protected_paths, tests_tampered_with, weakened_checks, other_rows)
+_RULES = (
+    *(what_is_owed, misplaced, protected_paths, private_settings),
+    *(tests_tampered_with, weakened_checks, other_rows),
+)
 
 
 def judge_work(look: WorkLook) -> tuple[Objection, ...]:

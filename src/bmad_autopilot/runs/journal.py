@@ -159,6 +159,16 @@ def first_entry(run: str) -> Entry | None:
     return next((entry for entry, _ in _read(os.path.join(run, NAME), _Position()) if entry), None)
 
 
+def lane_entry(run: str) -> Entry | None:
+    """What a run of the loop began with. None: another tool's, with no lane to go on with, or one that nobody can
+    read any more, which stops no other."""
+    try:
+        entry = first_entry(run)
+    except FileError:
+        return None
+    return entry if entry is not None and entry.kind == "run" and "workflow" in entry.data else None
+
+
 def _read(path: str, at: _Position) -> Iterator[tuple[Entry | None, _Position]]:
     """Each whole line from there on, None for one that is none of ours, with the position behind it."""
     try:

@@ -30,6 +30,10 @@ class Source(StrEnum):
 class By(StrEnum):
     HUMAN = "human"
     STANDING = "standing"  # an answer given in advance
+    US = "us"  # withdrawn: nobody needs an answer any more
+
+
+_BY = {by.value: by for by in By}
 
 
 class Question(NamedTuple):
@@ -119,5 +123,5 @@ def read_question(path: str, id: str) -> Question | None:
         asked_at=seconds_of(data.get("asked_at")),
         answer=None if answer in (None, "") else text_of(answer),
         answered_at=seconds_of(data.get("answered_at")),
-        by=By.STANDING if data.get("by") == By.STANDING else By.HUMAN if answer not in (None, "") else None,
+        by=_BY.get(text_of(data.get("by")), By.HUMAN) if answer not in (None, "") else None,
     )

@@ -16,6 +16,7 @@ from .json_files import write_object
 from .question import By, Question, bounded, cleaned, read_question, to_json
 
 FOLDER = "questions"
+WITHDRAWN = "(withdrawn: the story was begun anew)"
 MAX_QUESTIONS = 999  # of one run
 
 _FILE = re.compile(r"([0-9]{3})\.json")
@@ -108,6 +109,15 @@ def answer(path: str, text: str, by: By, now: float | None = None) -> Question:
         done = question._replace(answer=normalised(question, text), answered_at=moment, by=by)
         write_object(path, to_json(done))
         return done
+
+
+def withdraw(run: str, story: str) -> None:
+    """The open questions of a story that was begun anew: nobody is asked them any more."""
+    for path, question in questions_of(run)[0]:
+        if question.story == story and question.answer is None:
+            with locked(_lock(os.path.dirname(path))):
+                done = question._replace(answer=WITHDRAWN, answered_at=round(time.time(), 3), by=By.US)
+                write_object(path, to_json(done))
 
 
 def deliver(question: Question) -> bool:

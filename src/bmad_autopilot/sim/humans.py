@@ -37,8 +37,16 @@ _USEFUL = {
     "rows": "undo",
     "budget": "more",
     "left-out": "close",
+    "retrospective": "retry",
 }
-_LAST_WORD = {"ground": "retry", "budget": "more", "rows": "undo", "left-out": "close", "stuck": "abort"}
+_LAST_WORD = {
+    "ground": "retry",
+    "budget": "more",
+    "rows": "undo",
+    "left-out": "close",
+    "stuck": "abort",
+    "retrospective": "leave",
+}
 _PATIENCE = 2  # the same question about the same story is answered usefully that often
 
 

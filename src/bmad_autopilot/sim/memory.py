@@ -1,6 +1,7 @@
 """A world in memory: one work tree, its agents and its people, and a clock that jumps to what happens next."""
 
 import heapq
+import json
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -128,6 +129,17 @@ class World:
 
     def clear_state(self, story: str) -> None:
         self.git.remove(self.books.state(story))
+
+    def deliver(self, question: MemoryQuestion) -> None:
+        """As the real one: into the file, where that holds the question."""
+        path = self.books.state(question.asked.story)
+        try:
+            state = json.loads(self.git.files.get(path, b""))
+            own = next(one for one in state["questions"] if one["id"] == question.asked.agents_own)
+        except (ValueError, LookupError, TypeError, StopIteration):
+            return
+        own["answer"] = question.answer
+        self.git.write(path, json.dumps(state).encode())
 
     def take_review_aside(self, story: str) -> None:
         self.git.remove(self.books.review(story))

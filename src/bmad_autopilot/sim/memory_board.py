@@ -4,7 +4,7 @@ meet the same boards again and again."""
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ..board.edit import change_status, find_cell
+from ..board.edit import add_row, change_status, find_cell
 from ..board.sprint import Board, Row, board_from_text
 from ..core.errors import FileError
 from ..files import Text
@@ -26,6 +26,10 @@ def rows_of(raw: bytes) -> Mapping[str, Row]:
 def with_status(raw: bytes, key: str, status: str) -> bytes:
     cells = board_of(raw).cells
     return change_status(cells, find_cell(cells, key), status).text.raw
+
+
+def with_row(raw: bytes, key: str, status: str) -> bytes:
+    return add_row(board_of(raw).cells, key, status).text.raw
 
 
 @lru_cache(maxsize=8192)

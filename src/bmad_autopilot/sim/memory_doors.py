@@ -12,7 +12,7 @@ from ..engine.lane import Lane
 from .faults import INTENTS, Phase
 from .log import Actor, Effect
 from .memory import MemoryQuestion, World
-from .memory_board import is_readable, rows_of, with_status
+from .memory_board import is_readable, rows_of, with_row, with_status
 from .memory_calls import MemoryCall
 from .memory_checks import run_checks
 from .memory_gathering import gather
@@ -61,9 +61,10 @@ class MemoryDoors:
         if not is_readable(self.world.board):
             raise FileError("cannot be read", place=Place(self.world.books.board))
         row = rows_of(self.world.board).get(key)
-        if row is None or row.status.raw != expect:
+        if (row.status.raw if row else "") != expect:
             return False
-        self.world.board = with_status(self.world.board, key, status)
+        change = with_status if row else with_row
+        self.world.board = change(self.world.board, key, status)
         self._done("set-row", key=key, before=expect, after=status)
         return True
 
@@ -156,6 +157,9 @@ class MemoryDoors:
         self._done("check", code=code[:8], passed=check.passed)
         return check
 
+    def check_logs(self, code: str) -> str:
+        return f"checks/{code[:8]}"
+
     # people
 
     def ask(self, question: Question) -> str:
@@ -176,6 +180,13 @@ class MemoryDoors:
 
     def answer(self, question: str) -> str | None:
         return self.world.questions[self.run, question].answer
+
+    def deliver(self, question: str) -> None:
+        asked = self.world.questions[self.run, question]
+        self.world.deliver(asked)
+
+    def attended(self) -> bool:
+        return self._cast.humans.attended
 
     # waiting
 

@@ -112,6 +112,11 @@ class RunLog:
         kept = f"the work is kept: git show --stat {data.get('kept')}"
         return self._one(data, at, "", "has left the board", kept, "yellow")
 
+    def aside(self, data: Data, at: float) -> list[LogLine]:
+        return self._one(
+            data, at, "", "set aside", f"the work is kept: git show --stat {data.get('kept')}", "yellow"
+        )
+
     def restored(self, data: Data, at: float) -> list[LogLine]:
         why = first_line(str(data.get("why", "")))
         text = f"it could not be read after the call ({why}); what stood there: {data.get('kept')}"
@@ -183,6 +188,7 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
     "epic": RunLog.epic,
     "edited": RunLog.edited,
     "gone": RunLog.gone,
+    "aside": RunLog.aside,
     "restored": RunLog.restored,
     "check": RunLog.check,
     "round": RunLog.round,

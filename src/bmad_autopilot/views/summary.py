@@ -9,9 +9,11 @@ from .terminal import Terminal, clean, display_width, pad
 
 LABEL = 9
 MOST = 8  # of a kind that are named
+MOST_TOLD = 1000  # paths in a document
 
 _ENDINGS = {
     "completed": ("is done", "green"),
+    "not-done": ("is not done", "red"),
     "failed": ("is not done", "red"),
     "waiting": ("waits for you", "yellow"),
     "handed-over": ("is in your hands", "yellow"),
@@ -41,6 +43,9 @@ class Summary(NamedTuple):
     tokens: int = 0
     checks: bool = True  # the project has commands to check with
     retrospective: str = ""
+    not_held: str = ""  # how a retrospective ended that left nothing
+    why: str = ""  # the one story is not done
+    left_out: tuple[str, ...] = ()  # tracked files that were changed before, and are in no commit
     action_items: tuple[str, ...] = ()
     deferred: int = 0
     questions: tuple[Question, ...] = ()
@@ -61,6 +66,8 @@ def render(view: Summary, out: Terminal) -> Iterator[str]:
 
 def _facts(view: Summary) -> Iterator[tuple[str, str]]:
     yield "stories", _stories(view)
+    if view.why:
+        yield "why", view.why
     calls = f"{counted(view.calls, 'agent call')} ({took(view.agent_seconds)}) in {took(view.seconds)}"
     yield "work", " · ".join((counted(view.commits, "commit"), counted(view.rounds, "review round"), calls))
     if view.priced or view.unpriced:
@@ -69,6 +76,10 @@ def _facts(view: Summary) -> Iterator[tuple[str, str]]:
         yield "checks", "none configured: no command of the project's own was run (bmad init finds them)"
     for question in view.questions:
         yield "asks", f"{question.story}: {question.text}"
+    if view.not_held:
+        yield "look back", view.not_held
+    if view.left_out:
+        yield "left out", _left_out(view)
     for line in view.hand_over:
         yield "by hand", line
     remains = list(_remains(view))
@@ -80,6 +91,11 @@ def _stories(view: Summary) -> str:
     left = ", ".join(f"{key} ({status})" for key, status in view.left[:MOST])
     more = f" and {len(view.left) - MOST} more" if len(view.left) > MOST else ""
     return f"{len(view.done)} done" + (f", {len(view.left)} left: {left}{more}" if left else "")
+
+
+def _left_out(view: Summary) -> str:
+    more = f" and {len(view.left_out) - MOST} more" if len(view.left_out) > MOST else ""
+    return f"of every commit, changed before the run began: {', '.join(view.left_out[:MOST])}{more}"
 
 
 def _cost(view: Summary) -> str:
@@ -119,6 +135,7 @@ def document(view: Summary) -> dict[str, object]:
         **view._asdict(),
         "done": list(view.done),
         "left": [{"key": key, "status": status} for key, status in view.left],
+        "left_out": list(view.left_out[:MOST_TOLD]),
         "action_items": list(view.action_items),
         "questions": [question._asdict() for question in view.questions],
         "hand_over": list(view.hand_over),

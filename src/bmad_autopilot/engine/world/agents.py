@@ -11,7 +11,6 @@ from ...agents.verdicts import is_harvested
 from ...core.errors import AutopilotError, FileError
 from ...core.owes import Owes
 from ...github.staging import stage
-from ...github.trees import changes
 from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import attempts_of
@@ -22,6 +21,7 @@ from ..doors import CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..gathering import Place, gather
 from ..snapshots import STATE, STORY, keep_before
+from ..touching import touched_paths
 from .repository import RepositoryDoors
 
 
@@ -89,16 +89,17 @@ class AgentDoors(RepositoryDoors):
                 self._stage(order)
 
         try:
-            begin(folder, job._replace(prompt=prompt), ready)
+            self.hold(begin(folder, job._replace(prompt=prompt), ready).tree)
         except AccountParked:
             return  # the next look sees until when
 
     def _stage(self, order: CallOrder) -> None:
         """A reviewer whose sandbox shows only what git knows must see new files."""
-        now = order.now or self.tree(order.story).tree
-        if order.tree and now and order.tree != now:
-            found = {change.path for change in changes(self.git, order.tree, now)}
-            stage(self.git, sorted(found - self.dirty))
+        calls = [call for call in order.calls if call != order.id]
+        found = touched_paths(
+            self.git, map(self.folder, calls), lambda: (order.tree, order.now or self._look().tree)
+        )
+        stage(self.git, sorted(found - self.dirty))
 
     def _halfway(self, order: CallOrder) -> Halfway | None:
         """Where the call before stopped to ask, as it said itself."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ...board.sprint import Row
-from ...board.store import set_status
+from ...board.store import put_row, set_status
 from ...core.errors import ConflictError, FileError
 from .. import snapshots
 from ..doors import CallId
@@ -15,16 +15,13 @@ class BoardDoors(Ground):
         return self.board().rows
 
     def set_row(self, key: str, status: str, expect: str) -> bool:
+        path, state = self.project.require_board(), self.project.state_folder
         try:
+            if not expect and key not in self.rows():
+                put_row(path, key, status, state=state)
+                return True
             # Back, too: what an agent claimed and the evidence does not bear out.
-            set_status(
-                self.project.require_board(),
-                key,
-                status,
-                state=self.project.state_folder,
-                expect=expect,
-                regress=True,
-            )
+            set_status(path, key, status, state=state, expect=expect, regress=True)
         except ConflictError:
             return False
         return True

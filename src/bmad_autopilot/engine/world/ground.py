@@ -1,5 +1,6 @@
 """What all doors of one lane stand on."""
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -51,6 +52,10 @@ class Ground:
 
     def folder(self, call: CallId) -> str:
         return attempt_folder(self.run, call.number, call.step, call.attempt)
+
+    def check_logs(self, code: str) -> str:
+        """Below the folder of the project, where people start from."""
+        return os.path.relpath(os.path.join(self.run, "checks", code[:16] or "none"), self.project.root.checkout)
 
     def board(self) -> Board:
         return read_board(self.project.require_board())

@@ -1,11 +1,12 @@
 """People: questions as files, answers from a terminal or from `bmad answer`; and waiting for whatever comes."""
 
 import time
+from contextlib import suppress
 
 from ...agents.watching import cancel, wait_for_any
 from ...core.errors import ConflictError, FileError
 from ...core.statuses import PARKED
-from ...runs.question import By, Kind, Source, read_question
+from ...runs.question import By, Kind, Source
 from ...runs.question import Question as Kept
 from ...runs.questions import answer, ask, deliver, questions_of
 from ..closing import BLOCKED_GRACE
@@ -48,6 +49,18 @@ class PeopleDoors(Ground):
     def answer(self, question: str) -> str | None:
         return next((kept.answer for _, kept in questions_of(self.run)[0] if kept.id == question), None)
 
+    def deliver(self, question: str) -> None:
+        for _, kept in questions_of(self.run)[0]:
+            try:
+                if kept.id == question:
+                    deliver(kept)
+            except (FileError, OSError) as error:  # the next call is told it all the same
+                text = f"the answer could not be written to {kept.state_file}: {error}"
+                self.told("notice", {"text": text}, time.time())
+
+    def attended(self) -> bool:
+        return self.human is not None
+
     def stopping(self) -> bool:
         return self.waiting.stops > 0
 
@@ -70,7 +83,7 @@ class PeopleDoors(Ground):
                 return True
             if said is None:
                 return self.stopping()
-            deliver(_answered(path, said))
+            _record(path, said)
         return bool(found)
 
     def wait(self, until: float | None, call: CallId | None) -> None:
@@ -109,10 +122,6 @@ class PeopleDoors(Ground):
             cancel(self.folder(call), f"the story is blocked: {row.reason or row.status.raw}")
 
 
-def _answered(path: str, said: str) -> Kept:
-    try:
-        return answer(path, said, By.HUMAN)
-    except ConflictError:  # somebody else was quicker
-        kept = read_question(path, "")
-        assert kept is not None
-        return kept
+def _record(path: str, said: str) -> None:
+    with suppress(ConflictError):  # somebody else was quicker
+        answer(path, said, By.HUMAN)

@@ -13,6 +13,7 @@ from ...gates.checks import run_checks
 from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
+from ...github.holding import hold, let_go
 from ...github.identities import OURS
 from ...github.putting_back import put_back
 from ...github.saving import save_all
@@ -24,6 +25,7 @@ from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
 SAVED = "refs/autopilot/saved/"
+_LAST = ("done", "skipped", RETRO)  # labels of commits after which nothing of a story is judged any more
 
 
 class RepositoryDoors(Ground):
@@ -42,7 +44,22 @@ class RepositoryDoors(Ground):
             raise AutopilotError(
                 looked.problem or "git could not read the work tree", hint="git status; is the disk full?"
             )
+        self.hold(looked.tree)
         return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
+
+    def hold(self, tree: str | None) -> None:
+        """What calls are judged by is in no commit yet: it must outlast a `git gc` of an agent's."""
+        if tree is not None and tree not in self._held:
+            hold(self.git, os.path.basename(self.run), tree)
+            self._held.add(tree)
+
+    @cached_property
+    def _held(self) -> set[str]:
+        return set()
+
+    def _let_go(self) -> None:
+        let_go(self.git, os.path.basename(self.run))
+        self._held.clear()
 
     def _look(self) -> work.Work:
         return work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
@@ -51,6 +68,7 @@ class RepositoryDoors(Ground):
         """As a call left it, by its supervisor's own look."""
         if result.tree is None:
             return self.tree(story)
+        self.hold(result.tree)
         return Tree(result.head, result.branch, result.tree, self._code(result.tree, story))
 
     def _code(self, tree: str, story: str) -> str:
@@ -75,9 +93,12 @@ class RepositoryDoors(Ground):
         return {*ground.dirty, *ground.untracked} <= self.dirty
 
     def commit(self, order: CommitOrder) -> str:
-        known = find_commit(self.git, order.key, order.since)
-        if known is not None:
-            return known
+        made = find_commit(self.git, order.key, order.since) or self._commit(order)
+        if order.label in _LAST:
+            self._let_go()
+        return made
+
+    def _commit(self, order: CommitOrder) -> str:
         identity = look_at_ground(self.git).identity or OURS
         message = f"{order.subject}\n\n{order.body}".strip()
         trailers = {STEP_TRAILER: order.key, RUN_TRAILER: os.path.basename(self.run)}
@@ -110,6 +131,7 @@ class RepositoryDoors(Ground):
         )
         if head and (paths := sorted((touched & differing) - kept)):
             put_back(self.git, head, paths, saved=ref)
+        self._let_go()
         return ref
 
     def _put_history_back(self, head: str | None) -> str | None:

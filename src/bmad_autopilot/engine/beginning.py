@@ -1,0 +1,10 @@
+"""Taking a story up: how things stood before the first call for it."""
+
+from .loop_state import Loop
+
+
+def begin_story(loop: Loop, key: str, status: str) -> None:
+    """What an agent of an earlier run has asked there is nobody's question any more."""
+    loop.doors.clear_state(key)
+    tree = loop.doors.tree(key)
+    loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=status)

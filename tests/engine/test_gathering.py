@@ -1,0 +1,70 @@
+"""What a call did where no diff shows it, in real runs of the scripted agent with some shell before it."""
+
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.sim.sample import make_sample, scripted
+from tests.engine.laning import Person, Sample
+
+
+class Prepared(Sample):
+    """`shell` is run in each call before the agent's own work."""
+
+    def __init__(self, root: Path, shell: str, stories: int = 1) -> None:
+        self.root = root
+        script = root.parent / "agent.sh"
+        script.write_text(f'(\n{shell}\n) </dev/null >&2\nexec "$@"\n')
+        make_sample(str(root), 1, stories, agent_command=("sh", str(script), *scripted()))
+
+
+HIDING = [
+    "grep -q secret .git/info/exclude || echo 'secret*' >>.git/info/exclude; echo x >secret.py",
+    "mkdir -p .git/hooks; echo 'exit 0' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push",
+    "git config core.hooksPath /tmp",
+    "git config alias.status '!true'",
+]
+
+
+@pytest.mark.parametrize("shell", HIDING)
+def test_what_is_set_in_git_itself_is_an_objection(tmp_path: Path, shell: str) -> None:
+    sample = Prepared(tmp_path / "p", shell)
+    ran = sample.run()
+    assert ran.end.status == "waiting"
+    ended = ran.entries("ended")
+    assert [one["objections"] for one in ended] == [["git-settings"], ["git-settings"]], "the second time, too"
+    assert sample.row("1-1") != "done"
+
+
+def test_a_tool_that_sets_its_hooks_path_as_it_installs_itself_is_fine(tmp_path: Path) -> None:
+    husky = "mkdir -p .husky/_; echo '*' >.husky/_/.gitignore; git config core.hooksPath .husky/_"
+    sample = Prepared(tmp_path / "p", husky)
+    assert sample.run().end.status == "completed"
+
+
+def test_what_a_call_has_put_back_is_no_objection(tmp_path: Path) -> None:
+    once = "if [ -e .git/once ]; then git config --unset alias.x; else touch .git/once; git config alias.x y; fi"
+    sample = Prepared(tmp_path / "p", once)
+    ran = sample.run()
+    assert ran.entries("ended")[0]["objections"] == ["git-settings"]
+    assert ran.entries("ended")[1]["finding"] == "good"
+
+
+def test_a_collection_of_garbage_during_a_call_takes_nothing_that_it_is_judged_by(tmp_path: Path) -> None:
+    sample = Prepared(tmp_path / "p", "git gc --quiet --prune=now")
+    sample.write("mine.txt", "a person's\n")
+    assert sample.run().end.status == "completed"
+    assert sample.git("status", "--porcelain") == "?? mine.txt"
+
+
+@pytest.mark.parametrize("answer", ["undo", "mine"])
+def test_a_row_that_vanished_is_asked_about_and_put_back(tmp_path: Path, answer: str) -> None:
+    board = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+    sample = Prepared(
+        tmp_path / "p", f"[ -e .git/once ] || sed -i '/^  1-2-/d' {board}; touch .git/once", stories=2
+    )
+    person = Person(answer)
+    ran = sample.run(person=person)
+    assert ran.questions == ["rows"]
+    assert ": backlog → gone" in person.asked[0]["context"]
+    assert any(key.startswith("1-2-") for key in sample.rows()) is (answer == "undo")

@@ -1,0 +1,92 @@
+"""Git's door in real runs: what people left lying about stays theirs, what calls are judged by stays there."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bmad_autopilot.engine.running import start_run
+from bmad_autopilot.github.holding import HELD
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.sim.sample import make_sample, scripted
+from tests.engine.laning import Sample, changed_by
+
+CHANGED = "src/ledger/money.py"
+
+
+class Meddling(Sample):
+    """Its agent writes into these files in every call, before its own work."""
+
+    def __init__(self, root: Path, *files: str) -> None:
+        self.root = root
+        script = root.parent / "agent.sh"
+        lines = [f"echo '# by the agent' >>{file}" for file in files]
+        script.write_text("\n".join([*lines, 'exec "$@"', ""]))
+        make_sample(str(root), 1, 1, agent_command=("sh", str(script), *scripted()))
+
+    def staged(self) -> list[str]:
+        return self.git("diff", "--cached", "--name-only").splitlines()
+
+
+def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_committed(tmp_path: Path) -> None:
+    sample = Meddling(tmp_path / "p", "mine.txt", CHANGED)
+    sample.write("mine.txt", "a person's\n")
+    sample.write(CHANGED, (sample.root / CHANGED).read_text() + "# a person's\n")
+    before = sample.git("rev-parse", "HEAD")
+    staged: list[list[str]] = []
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if kind in ("ended", "commit"):
+            staged.append(sample.staged())
+
+    end = start_run(open_project(str(sample.root)), "story", "1-1", told=told, allow_dirty=True)
+    assert end.status == "completed"
+    assert staged
+    assert not {"mine.txt", CHANGED} & {path for paths in staged for path in paths}
+    made = sample.git("rev-list", f"{before}..HEAD").split()
+    assert made
+    assert not {"mine.txt", CHANGED} & changed_by(sample, made)
+    assert "a person's" in (sample.root / CHANGED).read_text()
+
+
+def test_a_file_that_a_person_makes_between_two_calls_is_neither_staged_nor_committed(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    before = sample.git("rev-parse", "HEAD")
+    staged: list[str] = []
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if kind == "accepted" and data["step"] == "dev":
+            sample.write("between.txt", "a person's\n")
+        if kind == "ended" and data["step"] == "code-review":
+            staged.extend(sample.git("diff", "--cached", "--name-only").splitlines())
+
+    assert start_run(open_project(str(sample.root)), "story", "1-1", told=told).status == "completed"
+    assert staged
+    assert "between.txt" not in staged
+    assert (sample.root / "between.txt").exists()
+    assert "between.txt" not in changed_by(sample, sample.git("rev-list", f"{before}..HEAD").split())
+
+
+def test_trees_are_held_while_a_story_is_under_way_and_let_go_when_it_is_done(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    held: list[int] = []
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if kind in ("story", "ended"):
+            held.append(len(sample.git("for-each-ref", HELD).splitlines()))
+
+    assert start_run(open_project(str(sample.root)), "story", "1-1", told=told).status == "completed"
+    assert held[0] == 1
+    assert held == sorted(held)
+    assert sample.git("for-each-ref", HELD) == ""
+
+
+def test_a_story_that_waits_for_a_person_still_holds_its_trees(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "no-change")
+    end = sample.run().end
+    assert end.status == "waiting"
+    names = sample.git("for-each-ref", "--format=%(refname)", HELD).splitlines()
+    assert names
+    assert all(name.startswith(f"{HELD}{os.path.basename(end.folder)}/") for name in names)
+    sample.git("gc", "--quiet", "--prune=now")
+    assert sample.git("cat-file", "-t", names[0]) == "tree"
