@@ -484,6 +484,15 @@ def test_what_a_call_asked_besides_is_asked_before_another_try():
     assert (step.again, step.forgiven) == (True, 1)
 
 
+@pytest.mark.parametrize("label", ["done", "skipped"])
+@pytest.mark.parametrize("how", ["story", "edited"])
+def test_a_story_that_begins_again_is_committed_again(label, how):
+    done: Entry = ("commit", {"story": KEY, "label": label, "sha": "abc", "key": "k"})
+    kept: Entry = ("commit", {"story": KEY, "label": "round-1", "sha": "def", "key": "j"})
+    run = run_of(BEGUN, kept, done, ("gone", {"story": KEY}), (how, {"story": KEY, "status": "backlog"}))
+    assert run.stories[KEY].commits == {"round-1": "def"}
+
+
 def test_a_rest_has_an_end():
     assert run_of(("resting", {"until": 12.5})).resting == 12.5
     assert run_of(("resting", {"until": 12.5}), ("resting", {})).resting is None

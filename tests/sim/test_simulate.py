@@ -104,7 +104,7 @@ def hold(seeds: range, workflow: str) -> None:
 
 
 def cases(first: int, count: int) -> list[tuple[int, str]]:
-    workflows = ("lean", "build", "lean", "build", "lean", "full")
+    workflows = ("lean", "build", "lean", "build", "lean", "build", "full", "lean", "build", "lean")
     starts = range(first, first + count, SEEDS_A_CASE)
     return [(start, workflows[index % len(workflows)]) for index, start in enumerate(starts)]
 

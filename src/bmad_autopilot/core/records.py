@@ -164,12 +164,9 @@ def _story(run: RunRecord, data: Data, at: float) -> None:
     story = run.story(str(data["story"]))
     if story.baseline is None and story.tree is None:
         story.baseline, story.tree, story.code = data.get("baseline"), data.get("tree"), data.get("code")
-    _stands(story, {"row": data.get("status")})
+    _begins(story, data.get("status"))
     story.began_as = story.began_as or story.expected
-    if story.current:  # its row had left the board, and is back
-        story.current.closed = True
-    story.passed, story.entered_by = [], ""
-    story.finished = story.gone = story.skipped = False
+    story.gone = False
 
 
 def _step(run: RunRecord, data: Data, at: float) -> None:
@@ -247,10 +244,16 @@ def _row_set(run: RunRecord, data: Data, at: float) -> None:
 def _edited(run: RunRecord, data: Data, at: float) -> None:
     """A person moved the row: what we were about to do on this story is overtaken."""
     story = run.story(str(data["story"]))
-    _stands(story, {"row": data["status"]})
+    _begins(story, data["status"])
+
+
+def _begins(story: StoryRecord, status: object) -> None:
+    """For the first time; or again, where its row has left the board and is back, or was moved."""
+    _stands(story, {"row": status})
     story.passed, story.entered_by = [], ""
     story.finished = story.skipped = False
-    story.commits.pop("done", None)
+    for label in ("done", "skipped"):
+        story.commits.pop(label, None)
     if story.current:
         story.current.closed = True
 

@@ -22,8 +22,8 @@ def round_commit(run: RunRecord, look: Look) -> CommitOrder:
 def skip_commit(run: RunRecord, look: Look) -> CommitOrder:
     """Its row and its file alone: what was done for it is set aside."""
     story = _story(look)
-    order = CommitOrder(f"{_run_id(run)}/{story.key}/skipped", "skipped", story.key, f"Story {story.key}: skipped")
-    return order._replace(since=story.baseline)
+    key = f"{_run_id(run)}/{story.key}/skipped-{story.steps[-1].number if story.steps else 0}"
+    return CommitOrder(key, "skipped", story.key, f"Story {story.key}: skipped", since=story.baseline)
 
 
 def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:

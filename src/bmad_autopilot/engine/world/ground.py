@@ -55,7 +55,10 @@ class Ground:
 
     def check_logs(self, code: str) -> str:
         """Below the folder of the project, where people start from."""
-        return os.path.relpath(os.path.join(self.run, "checks", code[:16] or "none"), self.project.root.checkout)
+        return os.path.relpath(self.check_folder(code), self.project.root.checkout)
+
+    def check_folder(self, code: str) -> str:
+        return os.path.join(self.run, "checks", code[:16] or "none")
 
     def board(self) -> Board:
         return read_board(self.project.require_board())

@@ -147,7 +147,7 @@ class RepositoryDoors(Ground):
         return head
 
     def check(self, code: str) -> Check:
-        folder = os.path.join(self.run, "checks", code[:16] or "none")
+        folder = self.check_folder(code)
         seconds = self.project.config.check_timeout * 60.0
         root = self.project.root.checkout
         report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds)
