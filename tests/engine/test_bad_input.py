@@ -14,6 +14,8 @@ from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.project.open import open_project
 from tests.engine.laning import Ran, Sample
 
+pytestmark = pytest.mark.real  # whole runs, by real processes
+
 LONG = 1.5  # seconds that an agent takes: a person has time to do something
 
 

@@ -14,6 +14,7 @@ from tests.engine.killing import check, kill_often, make, start, survivors
 from tests.support import SampleProject
 
 
+@pytest.mark.real
 def test_an_orchestrator_killed_again_and_again_repeats_nothing(tmp_path: Path) -> None:
     project = make(tmp_path / "project", 3, 0.3)
     kill_often(project, 6, seed=7, most=1.2)

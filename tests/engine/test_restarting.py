@@ -17,6 +17,8 @@ from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
 from tests.engine.laning import Person, Sample
 
+pytestmark = pytest.mark.real  # whole runs, by real processes
+
 KEY = "1-1-list-accounts"
 
 

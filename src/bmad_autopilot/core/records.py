@@ -4,7 +4,6 @@ Each kind of entry has one function below. An entry that nobody understands says
 can read a newer run."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,9 +125,12 @@ class RunRecord:
 
     def apply(self, kind: str, data: Data, at: float) -> None:
         known = _KINDS.get(kind)
-        if known is not None:
-            with suppress(LookupError, TypeError, ValueError):
-                known(self, data, at)
+        if known is None:
+            return
+        try:
+            known(self, data, at)
+        except (LookupError, TypeError, ValueError):
+            return  # of a newer version, or torn: what is left of the journal counts
 
     def story(self, key: str) -> StoryRecord:
         return self.stories.setdefault(key, StoryRecord(key))

@@ -74,7 +74,11 @@ class World:
 
     def point(self, kind: str, phase: Phase) -> None:
         """One moment of ours: others may get in, and we may die."""
-        self.advance(self.now + MOMENT)
+        to = self.now + MOMENT
+        if self._at_work is not None or (self._events and self._events[0][0] <= to):
+            self.advance(to)
+        else:
+            self.now = to
         self.crashes.pass_by(kind, phase)
 
     # what happens
