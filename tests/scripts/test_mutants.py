@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from scripts import mutants
 from scripts.mutants_made import mutants_of
 from scripts.mutants_run import Ended
+from scripts.mutants_slot import sweep
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -176,3 +178,18 @@ def test_mutants_are_run_endless_ones_too(tmp_path):
         '["unseen", "return a + 1", "return a + 2"',
     }
     assert "6 of 9 mutants noticed" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="processes are found by /proc")
+def test_what_a_mutants_tests_leave_behind_is_ended(tmp_path):
+    here, elsewhere = (
+        subprocess.Popen(["sleep", "600"], cwd=folder, start_new_session=True) for folder in (tmp_path, "/")
+    )
+    try:
+        sweep(tmp_path)
+        assert here.wait(30) == -signal.SIGKILL
+        assert elsewhere.poll() is None
+    finally:
+        for child in (here, elsewhere):
+            child.kill()
+            child.wait()
