@@ -3,9 +3,12 @@
 import os
 import shutil
 import subprocess
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+
+from bmad_autopilot.files import locked
 
 CLAUDE = "@anthropic-ai/claude-code@2.1.325"
 CODEX = "@openai/codex@0.166.0"
@@ -24,14 +27,21 @@ def install(real: Path, package: str, program: str) -> Path:
         return entry
     if not (shutil.which("npm") and shutil.which("node")):
         pytest.skip(f"npm and node are needed for a real install of {package}")
-    partial = real / f"{folder.name}.{os.getpid()}.partial"
-    partial.mkdir()
-    # With the package's scripts: Claude Code's puts the program where its wrapper stands.
-    _npm(["install", "--no-audit", "--no-fund", "--prefix", str(partial), package], partial, real)
-    assert (partial / entry.relative_to(folder)).exists(), f"{package} brought no program {program}"
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)  # whole or not at all, should somebody stop us
+    with installing(real):
+        if not entry.exists():
+            partial = real / f"{folder.name}.{os.getpid()}.partial"
+            partial.mkdir()
+            # With the package's scripts: Claude Code's puts the program where its wrapper stands.
+            _npm(["install", "--no-audit", "--no-fund", "--prefix", str(partial), package], partial, real)
+            assert (partial / entry.relative_to(folder)).exists(), f"{package} brought no program {program}"
+            shutil.rmtree(folder, ignore_errors=True)
+            partial.rename(folder)  # whole or not at all, should somebody stop us
     return entry
+
+
+def installing(real: Path) -> AbstractContextManager[None]:
+    """One worker at a time; what another has brought meanwhile is there afterwards."""
+    return locked(str(real / "install.lock"), seconds=6 * INSTALL_SECONDS)
 
 
 def _npm(arguments: list[str], folder: Path, real: Path) -> None:

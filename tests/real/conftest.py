@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.real.clients import installing
+
 INSTALL_SECONDS = 300
 
 BmadMethod = Callable[..., Path]
@@ -42,7 +44,11 @@ def _package(real: Path, version: str) -> Path:
     """The installer of one version, fetched on first use."""
     folder = real / f"bmad-method-{version}"
     entry = folder / "node_modules" / ".bin" / "bmad"
-    if not entry.exists():
+    if entry.exists():
+        return entry
+    with installing(real):
+        if entry.exists():
+            return entry
         partial = real / f"bmad-method-{version}.{os.getpid()}.partial"
         partial.mkdir()
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(partial)]
