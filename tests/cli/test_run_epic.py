@@ -13,6 +13,8 @@ from tests.cli.sample_runs import masked, sample
 from tests.support import git
 from tests.terminals import COMMAND, assert_golden, piped, plain
 
+pytestmark = pytest.mark.real  # whole runs at a terminal
+
 
 def board(project: Path) -> str:
     return (project / "_bmad-output/implementation-artifacts/sprint-status.yaml").read_text()
