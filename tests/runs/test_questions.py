@@ -300,3 +300,17 @@ def test_what_is_withdrawn_waits_for_nobody_and_what_was_answered_stays(tmp_path
     assert [question.by for _, question in questions_of(str(tmp_path))[0]] == [By.HUMAN, By.US, None]
     with pytest.raises(ConflictError, match="has been answered"):
         answer(path_of(tmp_path, 2), "accounts", By.HUMAN)
+
+
+def test_an_answer_given_while_questions_are_withdrawn_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(str(tmp_path), WHICH, 1.0)
+    before = questions_of(str(tmp_path))
+    (path, _) = before[0][0]
+    answer(path, "2", By.HUMAN)
+    monkeypatch.setattr("bmad_autopilot.runs.questions.questions_of", lambda run: before)
+    withdraw(str(tmp_path), WHICH.story)
+    kept = read_question(path, "")
+    assert kept is not None
+    assert kept.by is By.HUMAN

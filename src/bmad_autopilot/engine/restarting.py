@@ -19,7 +19,7 @@ from ..github.ground import look_at_ground
 from ..github.history import commits_touching
 from ..github.identities import OURS
 from ..github.putting_back import put_back
-from ..github.saving import save_all
+from ..github.saving import SAVED, save_all
 from ..github.trees import changes
 from ..project.open import Project
 from ..runs.journal import Journal
@@ -31,8 +31,6 @@ from .books import books_of
 from .left_out import frozen_lane
 from .touching import touched_paths
 from .world.repository import RUN_TRAILER
-
-SAVED = "refs/autopilot/saved/"
 
 
 class RestartReport(NamedTuple):

@@ -1,8 +1,9 @@
 """Trees that no commit has, held by a ref for as long as a run needs them, whoever runs `git gc --prune=now`."""
 
 from .git import Git, check_revision
+from .saving import REFS
 
-HELD = "refs/autopilot/held/"
+HELD = f"{REFS}held/"
 _NO_OBJECT = 128
 
 

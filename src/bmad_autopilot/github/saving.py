@@ -6,6 +6,7 @@ from .index import copied_index
 from .messages import write_message
 
 REFS = "refs/autopilot/"
+SAVED = f"{REFS}saved/"  # a story's work, set aside or begun anew
 
 
 def save(git: Git, ref: str, tree: str, parent: str | None, message: str) -> str:

@@ -92,32 +92,39 @@ def all_open(runs: str) -> Inbox:
 def answer(path: str, text: str, by: By, now: float | None = None) -> Question:
     """Record an answer, once. One that breaks the rules changes nothing."""
     with locked(_lock(os.path.dirname(path))):
-        question = read_question(path, _id(os.path.basename(path)))
-        if question is None:
-            raise FileError("no such question", place=Place(path), hint="bmad questions")
-        if question.answer is not None:
-            raise ConflictError(
-                f"question {question.id} of {question.story} has been answered",
-                place=Place(path),
-                found=question.answer,
-                hint="bmad questions shows what is still open",
-            )
+        question = _unanswered(path)
         problem = why_invalid(question, text)
         if problem:
             raise UsageError(problem)
-        moment = round(time.time() if now is None else now, 3)  # as it will be read back
-        done = question._replace(answer=normalised(question, text), answered_at=moment, by=by)
-        write_object(path, to_json(done))
-        return done
+        return _record(path, question, normalised(question, text), by, time.time() if now is None else now)
 
 
 def withdraw(run: str, story: str) -> None:
     """The open questions of a story that was begun anew: nobody is asked them any more."""
     for path, question in questions_of(run)[0]:
         if question.story == story and question.answer is None:
-            with locked(_lock(os.path.dirname(path))):
-                done = question._replace(answer=WITHDRAWN, answered_at=round(time.time(), 3), by=By.US)
-                write_object(path, to_json(done))
+            with locked(_lock(os.path.dirname(path))), suppress(ConflictError):  # somebody has just answered
+                _record(path, _unanswered(path), WITHDRAWN, By.US, time.time())
+
+
+def _unanswered(path: str) -> Question:
+    question = read_question(path, _id(os.path.basename(path)))
+    if question is None:
+        raise FileError("no such question", place=Place(path), hint="bmad questions")
+    if question.answer is not None:
+        raise ConflictError(
+            f"question {question.id} of {question.story} has been answered",
+            place=Place(path),
+            found=question.answer,
+            hint="bmad questions shows what is still open",
+        )
+    return question
+
+
+def _record(path: str, question: Question, text: str, by: By, now: float) -> Question:
+    done = question._replace(answer=text, answered_at=round(now, 3), by=by)  # as it will be read back
+    write_object(path, to_json(done))
+    return done
 
 
 def deliver(question: Question) -> bool:

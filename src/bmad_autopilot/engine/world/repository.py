@@ -16,7 +16,7 @@ from ...github.history import branch_of, find_commit, head_of, is_ancestor
 from ...github.holding import hold, let_go
 from ...github.identities import OURS
 from ...github.putting_back import put_back
-from ...github.saving import save_all
+from ...github.saving import SAVED, save_all
 from ...github.trees import changes, fingerprint
 from ..doors import CallId, CommitOrder, Tree
 from ..observing import RETRO
@@ -24,7 +24,6 @@ from ..touching import touched_paths
 from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
-SAVED = "refs/autopilot/saved/"
 _LAST = ("done", "skipped", RETRO)  # labels of commits after which nothing of a story is judged any more
 
 
