@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.cli.ending import summarise
-from bmad_autopilot.core.records import RunRecord, fold
+from bmad_autopilot.core.folding import fold
+from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.running import RunEnd
 from bmad_autopilot.project.open import open_project

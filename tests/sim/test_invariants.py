@@ -116,14 +116,14 @@ def test_a_call_taken_in_again_and_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_step_done_again_without_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bmad_autopilot.core import records
+    from bmad_autopilot.core import folding
 
     def accepted(run: RunRecord, data: Any, at: float) -> None:
         found = run.find_step(data)
         if found is not None:
             found[1].accepted = True  # and forgotten that the story is past it
 
-    monkeypatch.setitem(records._KINDS, "accepted", accepted)
+    monkeypatch.setitem(folding._KINDS, "accepted", accepted)
     assert "was begun twice" in breaks("every_call_is_justified")
 
 

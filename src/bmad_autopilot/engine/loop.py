@@ -7,7 +7,8 @@ from typing import Any
 
 from ..core.decide import WAITS, decide
 from ..core.errors import AutopilotError
-from ..core.records import RunRecord, fold
+from ..core.folding import apply, fold
+from ..core.records import RunRecord
 from .doors import Doors
 from .lane import Lane
 from .observing import observe
@@ -28,7 +29,7 @@ class LaneLoop:
     def note(self, kind: str, /, **data: Any) -> None:
         """On disk first: only what is recorded counts."""
         at = self.doors.note(kind, data)
-        self.run.apply(kind, data, at)
+        apply(self.run, kind, data, at)
 
     def to_end(self) -> str:
         """How it ended: completed, not-done, failed, left, waiting (for a person), handed-over."""

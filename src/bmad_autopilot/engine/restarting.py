@@ -11,7 +11,8 @@ from ..board.sprint import Board, Row, find_row, read_board
 from ..board.store import set_status
 from ..core.commands import command
 from ..core.errors import ConflictError
-from ..core.records import Data, StoryRecord, fold
+from ..core.folding import fold
+from ..core.records import Data, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY, Kind
 from ..github.commits import commit
 from ..github.git import Git

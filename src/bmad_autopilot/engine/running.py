@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..agents.shim.redaction import Redactor, secrets_of
 from ..board.sprint import Row
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError, UsageError
-from ..core.records import RunRecord, fold
+from ..core.folding import fold
+from ..core.records import RunRecord
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
 from ..runs.finding import Run, unfinished

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.folding import apply
 from ..core.records import RunRecord
 from ..project.open import Project
 from ..runs.epic_state import EpicState, Failure, StepDone, write_epic_state
@@ -34,7 +35,7 @@ class StateKeeper:
         self._run = run
 
     def told(self, kind: str, data: Mapping[str, Any], at: float) -> None:
-        self._run.apply(kind, data, at)
+        apply(self._run, kind, data, at)
         if kind == "accepted" and data.get("number") is not None:
             self._done.append(StepDone(str(data["step"]), str(data["story"]), str(data["step"]), at))
         if kind == "asked" and data.get("code") == "failed":

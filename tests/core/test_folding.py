@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.core.records import _KINDS, RunRecord, StoryRecord, fold
+from bmad_autopilot.core.folding import _KINDS, apply, fold
+from bmad_autopilot.core.records import RunRecord, StoryRecord
 from bmad_autopilot.sim.simulate import play
 
 STORY = "1-1-a"
@@ -43,7 +44,7 @@ def test_no_journal_is_an_error(journal: list[Entry]) -> None:
 def test_a_journal_is_folded_entry_by_entry(journal: list[Entry]) -> None:
     one_by_one = RunRecord()
     for kind, data, at in deepcopy(journal):
-        one_by_one.apply(kind, data, at)
+        apply(one_by_one, kind, data, at)
     assert one_by_one == fold(journal)
 
 
@@ -53,7 +54,7 @@ def test_what_is_folded_after_a_crash_is_what_was_known_before_it(seed: int) -> 
         half = len(journal) // 2
         run = fold(journal[:half])
         for kind, data, at in journal[half:]:
-            run.apply(kind, data, at)
+            apply(run, kind, data, at)
         assert run == fold(journal)
 
 

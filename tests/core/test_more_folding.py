@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.core.records import CallRecord, Check, RunRecord, StepRecord, StoryRecord, fold
+from bmad_autopilot.core.folding import apply, fold
+from bmad_autopilot.core.records import CallRecord, Check, RunRecord, StepRecord, StoryRecord
 
 KEY = "1-2-sign-in"
 Entry = tuple[str, dict[str, Any]]
@@ -419,7 +420,7 @@ def test_another_try_forgives_those_before():
     run = answer("again", BEGUN, STEP, CALL, ENDED, ("call", {**CALL[1], "attempt": 2}))
     step = run.stories[KEY].steps[-1]
     assert (step.again, step.forgiven, step.closed) == (True, 2, False)
-    run.apply("call", {**CALL[1], "attempt": 3}, 0.0)
+    apply(run, "call", {**CALL[1], "attempt": 3}, 0.0)
     assert not step.again
     assert not answer("again", BEGUN).stories[KEY].steps
 
@@ -455,14 +456,14 @@ def test_a_run_ends_and_may_be_taken_up_again():
 def test_the_time_nobody_looked_after_it_is_none_of_its_hours(idle):
     run = run_of(("run", {"workflow": "lean"}))
     assert run.hours_from == 100
-    run.apply(idle, {}, 110)
+    apply(run, idle, {}, 110)
     assert run.idle_since == 110
-    run.apply("resumed", {}, 150)
+    apply(run, "resumed", {}, 150)
     assert (run.hours_from, run.idle_since) == (140, 0)
-    run.apply("resumed", {}, 170)
+    apply(run, "resumed", {}, 170)
     assert run.hours_from == 140
-    run.apply(idle, {}, 180)
-    run.apply("resumed", {}, 170)  # a clock that was set back
+    apply(run, idle, {}, 180)
+    apply(run, "resumed", {}, 170)  # a clock that was set back
     assert run.hours_from == 140
 
 
@@ -478,8 +479,8 @@ def test_what_a_call_asked_besides_is_asked_before_another_try():
     assert step.last.ended == {**ended[1], "question": "two?", "more": ["three?"]}
     assert (step.again, step.forgiven) == (False, 0)
     for _ in range(2):
-        run.apply("asked", {"story": KEY}, 0.0)
-        run.apply("answered", {"means": "again"}, 0.0)
+        apply(run, "asked", {"story": KEY}, 0.0)
+        apply(run, "answered", {"means": "again"}, 0.0)
     assert step.last.ended == {**ended[1], "question": "three?", "more": []}
     assert (step.again, step.forgiven) == (True, 1)
 
