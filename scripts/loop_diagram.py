@@ -28,7 +28,7 @@ GROUPS = (
     ("The story, its row or its ground is not as it was", "story-gone"),
     ("A call was taken in", "claim-undone"),
     ("The story is through all steps", "finished-row"),
-    ("Before the next call", "limit"),
+    ("Before the next call", "paused"),
     ("None of these", "stuck"),
 )
 
@@ -41,6 +41,7 @@ WORDS: dict[Action, str] = {
     Action.WAIT_FOR_LIMIT: "wait until the limit resets",
     Action.WAIT_FOR_PAUSE: "wait a while",
     Action.ASK: "ask a person",
+    Action.ANSWER: "answer as the settings say",
     Action.TAKE_ANSWER: "take the answer",
     Action.RESTORE_BOARD: "put the board back as it was before the call, keep the other aside",
     Action.TAKE_IN: "gather what the call left, and judge it",

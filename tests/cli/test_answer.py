@@ -249,3 +249,40 @@ def test_leaving_the_prompt_records_nothing(sample: SampleProject, run: Path) ->
 def test_stories_with_a_question_complete(sample: SampleProject, run: Path, scripts: Path) -> None:
     asked(run, WHICH)
     assert complete(sample, scripts, "bmad", "answer", "") == ["1-2-sign-in"]
+
+
+def test_an_option_by_its_number(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    refused = piped("answer", "1-2", "--option", "3", cwd=sample.root)
+    assert refused.returncode == 2
+    assert "/health; /ready" in refused.stderr
+    assert piped("answer", "1-2", "--option", "2", cwd=sample.root).returncode == 0
+    assert answers(run) == {"q1": "/ready"}
+
+
+def test_an_answer_from_a_file(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    said = sample.root.parent / "said.md"
+    said.write_text("The table is called\nsessions.\n")
+    assert piped("answer", "1-3", "--file", str(said), cwd=sample.root).returncode == 0
+    assert answers(run) == {"q1": "The table is called\nsessions."}
+
+
+def test_a_file_that_is_no_answer(sample: SampleProject, run: Path) -> None:
+    asked(run, NAME)
+    long = sample.root.parent / "long.md"
+    long.write_text("x" * 30_000)
+    assert "20 kB at most" in piped("answer", "1-3", "--file", str(long), cwd=sample.root).stderr
+    long.write_text("x" * 300_000)
+    assert piped("answer", "1-3", "--file", str(long), cwd=sample.root).returncode == 4
+    assert piped("answer", "1-3", "--file", "missing.md", cwd=sample.root).returncode == 4
+    assert piped("answer", "1-3", "x", "--file", str(long), cwd=sample.root).returncode == 2
+    assert answers(run) == {"q1": None}
+
+
+def test_one_that_was_answered_is_said_with_its_answer(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    piped("answer", "1-2", "/health", cwd=sample.root)
+    again = piped("answer", "1-2", "/ready", cwd=sample.root)
+    assert again.returncode == 1
+    assert "q1 was answered: /health" in again.stderr

@@ -14,7 +14,7 @@ def test_a_run_is_named_by_its_beginning(tmp_path: Path) -> None:
     project = sample(tmp_path / "p", "asking", stories=1)
     assert piped("run-epic", "1", cwd=project).returncode == 3
     assert piped("answer", "1-1", "1", cwd=project).returncode == 0
-    done = piped("resume", "epic-1-", cwd=project)
+    done = piped("resume", "--run", "epic-1-", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Resuming run epic-1-" in done.stdout
 
@@ -22,7 +22,7 @@ def test_a_run_is_named_by_its_beginning(tmp_path: Path) -> None:
 def test_a_beginning_of_several_lists_them(project: ProjectMaker) -> None:
     made = project(board=BOARD)
     names = [unfinished_run(made, "1-1-a", after=seconds).name for seconds in (0.0, 60.0)]
-    done = piped("resume", "epic-1", cwd=made.root)
+    done = piped("resume", "--run", "epic-1", cwd=made.root)
     assert done.returncode == 2
     assert "2 runs begin with epic-1" in done.stderr
     assert all(name in done.stderr for name in names)
@@ -31,6 +31,6 @@ def test_a_beginning_of_several_lists_them(project: ProjectMaker) -> None:
 def test_a_name_that_no_run_has(project: ProjectMaker) -> None:
     made = project(board=BOARD)
     unfinished_run(made, "1-1-a")
-    done = piped("resume", "epic-7", cwd=made.root)
+    done = piped("resume", "--run", "epic-7", cwd=made.root)
     assert done.returncode == 2
-    assert "no unfinished run is called epic-7" in done.stderr
+    assert "there is no run 'epic-7'" in done.stderr

@@ -7,8 +7,8 @@ import pytest
 from bmad_autopilot.cli.ending import summarise
 from bmad_autopilot.core.folding import fold
 from bmad_autopilot.core.records import RunRecord
+from bmad_autopilot.engine.driving import RunEnd
 from bmad_autopilot.engine.lane import Lane
-from bmad_autopilot.engine.running import RunEnd
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.views.summary import Summary
 from bmad_autopilot.workflows.pipelines import PIPELINES

@@ -49,6 +49,15 @@ def test_nothing_is_called_while_an_agent_works_or_a_question_is_open(facts: Fac
 
 
 @given(any_facts)
+def test_nothing_new_is_begun_once_somebody_wants_a_pause_or_must_be_asked(facts: Facts) -> None:
+    new = (Action.CALL, Action.FIX, Action.RETROSPECT, Action.BEGIN)
+    assert not (facts.pause and decide(facts).action in new)
+    assert not (not facts.settings and decide(facts).action in new)
+    writes = facts.checkpoint and facts.step is Step.WORK
+    assert not (writes and facts.target is Target.STORY and decide(facts).action is Action.CALL)
+
+
+@given(any_facts)
 def test_a_call_needs_safe_ground_money_and_a_board(facts: Facts) -> None:
     if decide(facts).action in (Action.CALL, Action.FIX):
         assert facts.ground
@@ -81,6 +90,20 @@ EXAMPLES = [
     (Facts(board=Board.UNREADABLE), "board-unreadable"),
     (Facts(question=Question.ANSWERED, call=Call.ENDED), "answer-there"),
     (Facts(question=Question.OPEN), "answer-missing"),
+    (Facts(question=Question.OPEN, advance=True, pause=True), "answered-in-advance"),
+    (Facts(question=Question.OPEN, pause=True), "paused-while-asking"),
+    (Facts(settings=False), "settings-changed"),
+    (Facts(settings=False, call=Call.ENDED), "call-over"),
+    (Facts(pause=True), "paused"),
+    (Facts(pause=True, call=Call.RUNNING), "agent-at-work"),
+    (Facts(pause=True, call=Call.GOOD), "good"),
+    (Facts(pause=True, step=Step.NONE, commit=Commit.DUE), "finished"),
+    (Facts(pause=True, begun=False), "paused-between-stories"),
+    (Facts(pause=True, target=Target.OVER, retrospective=True), "paused-before-retrospective"),
+    (Facts(pause=True, target=Target.OVER), "all-over"),
+    (Facts(checkpoint=True), "before-dev"),
+    (Facts(checkpoint=True, begun=False), "between-stories"),
+    (Facts(checkpoint=True, target=Target.OVER, epic=Epic.OPEN), "epic-complete"),
     (Facts(call=Call.ENDED), "call-over"),
     (Facts(target=Target.OVER, epic=Epic.OPEN), "epic-over"),
     (Facts(target=Target.OVER, epic=Epic.CLOSED, commit=Commit.DUE), "epic-to-commit"),
@@ -98,6 +121,7 @@ EXAMPLES = [
     (Facts(row=Row.EDITED), "row-edited"),
     (Facts(ground=False), "ground-unsafe"),
     (Facts(begun=False), "new-story"),
+    (Facts(begun=False, left=True), "asked-before"),
     (Facts(call=Call.LACKING, row=Row.DUE), "claim-undone"),
     (Facts(call=Call.ASKED), "asked"),
     (Facts(call=Call.HOPELESS), "hopeless"),

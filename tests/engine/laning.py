@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.engine.running import RunEnd, start_run
+from bmad_autopilot.engine.driving import RunEnd
+from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.sim.sample import make_sample, scripted
 

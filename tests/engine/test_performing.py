@@ -9,7 +9,7 @@ from bmad_autopilot.core.records import CallRecord, RunRecord, StepRecord, Story
 from bmad_autopilot.core.table import Action, Rule
 from bmad_autopilot.engine.doors import CallOrder, Doors
 from bmad_autopilot.engine.lane import Lane
-from bmad_autopilot.engine.observing import Look
+from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.performing import perform
 from bmad_autopilot.engine.position import Position
 from bmad_autopilot.workflows.pipelines import DEV, PIPELINES

@@ -37,6 +37,7 @@ max_check_fixes = 0
 max_cost = 12.50
 max_hours = 8
 retrospective = "run"
+human_checkpoint = "before_dev"
 bypass_permissions = true
 
 [roles.dev]
@@ -62,6 +63,19 @@ allow = [".github/workflows/*", "docs/**"]
 [answers]
 all = ["Use pnpm."]
 dev-story = ["MIT is fine."]
+
+[unattended]
+all = "skip"
+timeout = "extend"
+
+[[standing_answers]]
+question = "which (database|store)"
+answer = "PostgreSQL."
+
+[[standing_answers]]
+question = "licen[cs]e"
+answer = "MIT"
+story = "2-*"
 
 [agents.instance]
 command = ["./scripts/claude-instance", "create", "{name}", "--prompt", "{prompt}", "--branch", "{branch}"]
@@ -118,7 +132,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.story_timeout, found.story_timeout_cap, found.stall_limit) == (45, 240, 20)
     assert (found.check_timeout, found.max_review_rounds, found.max_check_fixes) == (40, 5, 0)
     assert (found.max_cost, found.max_hours) == (12.5, 8.0)
-    assert found.retrospective == "run"
+    assert (found.retrospective, found.human_checkpoint) == ("run", "before_dev")
+    assert (found.unattended, len(found.standing)) == ({"all": "skip", "timeout": "extend"}, 2)
     assert found.unprotected == (".github/workflows/*", "docs/**")
     assert found.answers == {"all": ("Use pnpm.",), "dev-story": ("MIT is fine.",)}
     assert found.bypass_permissions is True
@@ -345,7 +360,7 @@ def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
         head, name = table.split(".")
         inner = data[head]
         assert isinstance(inner, dict)
-        if head != "answers":  # its values are no tables
+        if head not in ("answers", "unattended"):  # its values are no tables
             assert inner[name].keys() == {key.name for key in KEYS if key.table == table}
 
 

@@ -131,3 +131,18 @@ def test_whatever_is_read_is_written_in_the_documented_form(
     assert repr(second._replace(started_at=0, last_failure=None, last_steps=())) == repr(
         first._replace(started_at=0, last_failure=None, last_steps=())
     )
+
+
+@pytest.mark.parametrize("word", ["running", "Running", " RUNNING "])
+def test_a_status_in_other_letters(tmp_path: Path, word: str) -> None:
+    assert read(tmp_path / "x", {"epicId": "epic-1", "status": word}).status is Status.RUNNING
+
+
+def test_cut_off_at_any_byte_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write_epic_state(str(path), STATE)
+    whole = path.read_bytes().rstrip()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match="is no JSON"):
+            read_epic_state(str(path))

@@ -1,11 +1,15 @@
 """Which run goes on: the newest that is not over, by its last checkpoint."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bmad_autopilot.runs.finding import newest_unfinished, unfinished
+from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.runs.finding import all_runs, find_run, newest_unfinished, unfinished
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run
 from bmad_autopilot.runs.state import RunState, Status, write_state
@@ -89,3 +93,97 @@ def test_the_archive_and_other_folders_are_not_looked_into(tmp_path: Path) -> No
     write_state(str(other), RunState("notes"))
     assert unfinished(str(tmp_path)) == []
     assert unfinished(str(tmp_path / "nowhere")) == []
+
+
+def test_a_run_by_its_name_its_beginning_or_its_session(tmp_path: Path) -> None:
+    one = run_of(tmp_path, 100.0, Status.COMPLETED)
+    other = run_of(tmp_path, 200.0, session="feature-auth")
+    third = Path(make_run(str(tmp_path), "main", "lean", BEGAN))
+    write_state(str(third), RunState(third.name, last_checkpoint=50.0))
+    assert one.name == other.name
+    assert find_run(str(tmp_path), None).folder == str(other)
+    assert find_run(str(tmp_path), f"main/{one.name}").folder == str(one)
+    assert find_run(str(tmp_path), "feature").folder == str(other)
+    assert find_run(str(tmp_path), third.name[:-1] + "2").folder == str(third)
+    with pytest.raises(UsageError, match=f"2 runs are called {one.name}") as raised:
+        find_run(str(tmp_path), one.name)
+    assert f"feature-auth/{one.name}, main/{one.name}" in str(raised.value)
+    with pytest.raises(UsageError, match="3 runs begin with lean"):
+        find_run(str(tmp_path), "lean")
+    for unknown in ("", "no-such", "../main", "\0", "x" * 5000):
+        with pytest.raises(UsageError, match="there is no run"):
+            find_run(str(tmp_path), unknown)
+
+
+def test_no_run_at_all(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run in this project yet"):
+        find_run(str(tmp_path), None)
+
+
+def test_an_archived_run_is_found_where_no_other_is_meant(tmp_path: Path) -> None:
+    old = run_of(tmp_path, 1.0, Status.COMPLETED)
+    there = tmp_path / "archive" / "main" / old.name
+    there.parent.mkdir(parents=True)
+    old.rename(there)
+    found = find_run(str(tmp_path), "lean")
+    assert (found.folder, found.session, found.is_archived) == (str(there), "main", True)
+    assert (all_runs(str(tmp_path)), len(all_runs(str(tmp_path), archive=True))) == ([], 1)
+    again = run_of(tmp_path, 2.0)
+    assert find_run(str(tmp_path), "lean").folder == str(again)
+
+
+def test_the_journal_tells_which_steps_were_completed(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, 0.0, None)
+    journal(folder, 50.0).append("opened", target="create-prd")
+    journal(folder, 60.0).append("checkpoint", checkpoint={"step": 2})
+    journal(folder, 61.0).append("checkpoint", checkpoint={"step": 1})
+    journal(folder, 62.0).append("checkpoint", checkpoint={"step": "two"})
+    found = find_run(str(tmp_path), None)
+    assert (found.state.steps_completed, found.state.current_step) == ((1, 2), 2)
+    assert (found.target, found.is_protocol) == ("create-prd", True)
+
+
+@given(st.binary(max_size=60))
+def test_whatever_stands_in_a_state_file_the_run_is_not_lost(
+    tmp_path_factory: pytest.TempPathFactory, raw: bytes
+) -> None:
+    runs = tmp_path_factory.mktemp("runs")
+    folder = run_of(runs, 0.0, None)
+    journal(folder, 50.0).append("run", target="epic-1")
+    (folder / "state.json").write_bytes(raw)
+    assert find_run(str(runs), None).target == "epic-1"
+
+
+def test_a_state_cut_off_at_any_byte_loses_no_run(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, 100.0, Status.PAUSED)
+    journal(folder, 50.0).append("run", target="epic-1")
+    whole = (folder / "state.json").read_bytes()
+    for length in range(len(whole)):
+        (folder / "state.json").write_bytes(whole[:length])
+        found = find_run(str(tmp_path), None)
+        assert (found.id, found.target) == (folder.name, "epic-1")
+        assert found.state.status in (Status.RUNNING, Status.PAUSED)
+
+
+def test_a_journal_cut_off_at_any_byte_of_its_last_line_loses_no_step_before(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, 0.0, None)
+    journal(folder, 50.0).append("run", target="epic-1")
+    journal(folder, 60.0).append("accepted", checkpoint={"step": 1})
+    before = (folder / "journal.jsonl").read_bytes()
+    journal(folder, 70.0).append("accepted", checkpoint={"step": 2})
+    whole = (folder / "journal.jsonl").read_bytes()
+    for length in range(len(before), len(whole)):
+        (folder / "journal.jsonl").write_bytes(whole[:length])
+        assert find_run(str(tmp_path), None).state.steps_completed == (1,)
+
+
+def test_a_state_from_the_future_keeps_what_is_new_in_it(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, 100.0)
+    data = json.loads((folder / "state.json").read_text())
+    data |= {"status": "hibernating", "engine": {"name": "fleet", "shards": [1]}, "version": 9}
+    (folder / "state.json").write_text(json.dumps(data))
+    found = find_run(str(tmp_path), None)
+    assert found.state.status is Status.PAUSED
+    write_state(str(folder), found.state)
+    kept = json.loads((folder / "state.json").read_text())
+    assert (kept["engine"], kept["version"]) == (data["engine"], 9)

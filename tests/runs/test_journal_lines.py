@@ -99,3 +99,8 @@ def test_any_bytes_are_an_entry_or_none(line: bytes) -> None:
 )
 def test_what_is_no_entry(line: bytes) -> None:
     assert parse(line) is None
+
+
+@pytest.mark.parametrize("at", ["NaN", "Infinity", "-1", "1e300", '"1"'])
+def test_what_is_no_moment_is_no_entry(at: str) -> None:
+    assert parse(f'{{"n":1,"at":{at},"kind":"x","data":{{}}}}'.encode()) is None

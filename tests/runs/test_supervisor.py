@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.core.errors import ConflictError
-from bmad_autopilot.runs.supervisor import NAME, Owner, described, hold, owner
+from bmad_autopilot.runs.supervisor import NAME, Owner, described, hold, owner, owners, workflow_lock
 from tests.agents.stubs import alive, until
 from tests.runs.killing import started, stop
 
@@ -116,3 +116,18 @@ def test_a_long_command_still_leaves_a_note(tmp_path: Path) -> None:
 def test_words_for_an_owner() -> None:
     assert described(Owner()) == "another bmad"
     assert described(Owner(7, "", "bmad next", "", 0.0)) == "bmad next (pid 7)"
+
+
+def test_workflows_have_locks_of_their_own(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    one, other = workflow_lock("main", "notes"), workflow_lock("feature/auth", "notes")
+    with (
+        hold(folder, "bmad next", "a"),
+        hold(folder, "bmad workflow run", "b", one),
+        hold(folder, "c", "d", other),
+    ):
+        assert sorted(found.run for found in owners(folder)) == ["a", "b", "d"]
+        with pytest.raises(ConflictError, match="another supervisor"), hold(folder, "again", name=one):
+            pass
+    assert owners(folder) == []
+    assert owners(str(tmp_path / "nowhere")) == []

@@ -227,6 +227,16 @@ def test_a_row_that_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert breaks("accepted_rows_say_done")
 
 
+def test_a_step_without_its_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bmad_autopilot.engine.performing.checkpoint_order", lambda *rest: None)
+    assert breaks("every_completed_step_has_its_checkpoint")
+
+
+def test_a_person_who_is_not_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bmad_autopilot.engine.observing._at_stage", lambda lane, run, look, stage: look)
+    assert breaks("what_asks_a_person_first_is_asked")
+
+
 def test_every_promise_is_broken_here() -> None:
     named = set(re.findall(r'breaks\("(\w+)"\)', Path(__file__).read_text()))
     assert {promise.__name__ for promise in PROMISES} == named

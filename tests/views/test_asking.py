@@ -4,13 +4,19 @@ import io
 import os
 import pty
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
+from bmad_autopilot.core.causes import OFFERS, Cause
+from bmad_autopilot.files import write_atomic
 from bmad_autopilot.runs.question import Kind, Question
-from bmad_autopilot.views.asking import MAX_TRIES, TerminalHuman
+from bmad_autopilot.views.asking import LOOK_AGAIN, MAX_TRIES, TerminalHuman
+from bmad_autopilot.views.interventions import head, option_lines
 from bmad_autopilot.views.run_log import RunLog
 from bmad_autopilot.views.run_view import LogView
 from bmad_autopilot.views.terminal import Terminal
@@ -50,6 +56,47 @@ def test_the_question_its_options_and_the_recommended_one(
     )
 
 
+def test_an_intervention_is_a_menu_with_a_letter_for_each_choice(
+    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    says(monkeypatch, "e\n")
+    asked = FAILED._replace(
+        options=("retry", "skip", "fix", "extend", "abort"),
+        context="Reason: stopped at its time limit",
+        recommended="extend",
+        cause="timeout",
+        because="it was still at work",
+    )
+    assert human.ask(asked._asdict()) == "e"
+    assert (
+        capfd.readouterr().out
+        == """
+[!] Story 1-2-login TIMED OUT
+    Reason: stopped at its time limit
+    Try again?
+    [r] Retry story (dev once more)
+    [s] Skip story (marked blocked, the epic goes on)
+    [f] Fix manually (you take over)
+    [e] Extend (as much time again)  (recommended: it was still at work)
+    [a] Abort (the run ends)
+    Choice: """
+    )
+
+
+def test_two_choices_with_one_letter_are_named_in_full() -> None:
+    asked = FAILED._replace(options=("more", "approve", "skip", "fix", "abort"), cause="rounds")
+    marks = [line.split(" ")[0] for line in option_lines(asked)]
+    assert marks == ["[m]", "[approve]", "[s]", "[f]", "[abort]"]
+
+
+@pytest.mark.parametrize("cause", [*Cause, "of a newer version", ""])
+def test_every_cause_has_a_menu(cause: str) -> None:
+    options = OFFERS[Cause(cause)].options if cause in set(Cause) else ("retry", "wait")
+    asked = FAILED._replace(cause=cause, options=options)
+    assert head(asked).startswith("[!] ")
+    assert len(list(option_lines(asked))) == len(options)
+
+
 def test_what_is_no_answer_is_asked_again_with_the_reason(
     human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,7 +107,7 @@ def test_what_is_no_answer_is_asked_again_with_the_reason(
     assert "'ok' alone does not say what is asked" in shown
 
 
-@pytest.mark.parametrize("letter", ["r", "s", "f", "a", "retry", "R"])
+@pytest.mark.parametrize("letter", ["r", "s", "f", "a", "retry", "R", "1", "4"])
 def test_letters_of_an_intervention(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
     says(monkeypatch, f"{letter}\n")
     assert human.ask(FAILED._asdict()) == letter
@@ -124,19 +171,20 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     os.close(master)
 
 
-def test_an_answer_given_elsewhere_ends_the_asking(
-    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str]
+def test_an_answer_given_elsewhere_ends_the_asking_at_once(
+    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    looks: list[bool] = []
-
-    def answered() -> bool:
-        looks.append(True)
-        return True
-
     os.write(keyboard, b"half an ans")
-    assert human.ask({**STORE._asdict(), "answered": answered}) is None
-    assert looks
-    assert "answered elsewhere; what was typed here is not used" in capfd.readouterr().out
+    there = tmp_path / "001.json"
+    there.write_text("{}")
+    asked_elsewhere = {"answered": lambda: there.read_text() != "{}", "watched": (str(there),)}
+    writer = threading.Thread(target=write_atomic, args=(str(there), b'{"answer": "redis"}'))
+    writer.start()
+    began = time.monotonic()
+    assert human.ask({**STORE._asdict(), **asked_elsewhere}) is None
+    assert time.monotonic() - began < LOOK_AGAIN / 2, "nobody told it to look"
+    writer.join()
+    assert "no longer asked here; what was typed is not used" in capfd.readouterr().out
     os.write(keyboard, b"2\n")
     assert human.ask({**STORE._asdict(), "answered": lambda: False}) == "2"
 
@@ -146,4 +194,4 @@ def test_a_line_that_comes_too_late_is_said_and_not_used(
 ) -> None:
     os.write(keyboard, b"postgres\n")
     assert human.ask({**STORE._asdict(), "answered": lambda: True}) is None
-    assert "answered elsewhere; not used: postgres" in capfd.readouterr().out
+    assert "no longer asked here; not used: postgres" in capfd.readouterr().out

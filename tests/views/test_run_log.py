@@ -102,9 +102,11 @@ def test_a_person_at_this_terminal_is_asked_below_the_log() -> None:
 def test_our_own_questions_have_letters() -> None:
     data = {"question": "q1", "code": "failed", "story": "1-1-a", "number": 1, "text": "Try again?"}
     data |= {"context": "", "options": ["retry", "skip", "fix", "abort"], "recommended": "retry"}
+    data |= {"cause": "failed", "because": "its work is kept"}
     lines = shown(terminal(200), [("asked", data, BEGAN)])
-    assert "      [r]  retry  try again  (recommended)" in lines
-    assert "      [a]  abort  end the run" in lines
+    assert "    [!] Story 1-1-a FAILED" in lines
+    assert "        [r] Retry story (the step once more)  (recommended: its work is kept)" in lines
+    assert "        [a] Abort (the run ends)" in lines
 
 
 def test_checks_that_cannot_run_here_say_so() -> None:

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from bmad_autopilot.core.errors import FileError, Place
 from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.core.statuses import STORY_LIFE
-from bmad_autopilot.project.custom import MAX_STEPS
 from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, Step, Workflow
-from bmad_autopilot.workflows.workflow_json import workflow_from_json, workflow_to_json
+from bmad_autopilot.workflows.workflow_json import MAX_STEPS, workflow_from_json, workflow_to_json
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 statuses = st.none() | st.sampled_from(STORY_LIFE)
@@ -26,8 +25,12 @@ steps = st.builds(
     st.sampled_from(Owes),
     st.booleans(),
     st.booleans(),
+    st.lists(texts, max_size=3).map(tuple),
+    st.booleans(),
+    st.lists(texts, max_size=3).map(tuple),
+    st.booleans(),
 )
-workflows = st.builds(Workflow, texts, st.lists(steps, min_size=1, max_size=MAX_STEPS).map(tuple), steps)
+workflows = st.builds(Workflow, texts, st.lists(steps, min_size=1, max_size=20).map(tuple), steps)
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.sampled_from(list(Owes)),
     lambda inner: (

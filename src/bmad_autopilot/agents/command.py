@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..core.errors import UsageError
@@ -78,7 +78,7 @@ class Command:
 
     def _argv(self, words: tuple[str, ...], request: Request) -> tuple[str, ...]:
         values = _values(request)
-        argv = _script(words[0], values) if self.settings.shell else _words(words, values)
+        argv = script_words(words[0], values) if self.settings.shell else _words(words, values)
         if any("\0" in word for word in argv):
             raise UsageError(f"a NUL byte cannot be part of an argument of {self.name}")
         if any(len(word.encode("utf-8", "surrogateescape")) > MAX_WORD for word in argv):
@@ -111,7 +111,7 @@ def _words(words: tuple[str, ...], values: dict[str, str]) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _script(script: str, values: dict[str, str]) -> tuple[str, ...]:
+def script_words(script: str, values: Mapping[str, str]) -> tuple[str, ...]:
     """A value never becomes a part of the script, which would need quoting that holds everywhere: the script has
     "${1}" in its place, and `sh` is given the value."""
     names = used([script])

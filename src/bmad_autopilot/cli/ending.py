@@ -10,8 +10,8 @@ from ..board.sprint import Board, action_items, read_board
 from ..core.commands import command
 from ..core.errors import AutopilotError, FileError
 from ..core.statuses import DONE, OPTIONAL, READY, REVIEW
+from ..engine.driving import RunEnd
 from ..engine.lane import Lane
-from ..engine.running import RunEnd
 from ..files import read_text
 from ..github.git import Git
 from ..github.ground import look_at_ground
@@ -22,6 +22,7 @@ from ..views.questions import Waiting
 from ..views.summary import Question, Summary
 from ..views.words import first_line, said_of
 from .taking_over import take_over
+from .workflow_ending import summarise_workflow
 
 DEFERRED = "deferred-work.md"
 _ENTRY = re.compile(r"[-*] (?!\[[xX]\])")
@@ -31,6 +32,8 @@ Command = tuple[str, str]
 
 def summarise(project: Project, end: RunEnd) -> Summary:
     lane, run = end.lane, end.record
+    if lane.scope == "workflow":
+        return summarise_workflow(project, end)
     board = _board(project)
     epics = overview(board) if board else []
     done, left = _stories(lane, epics)
@@ -150,7 +153,7 @@ def _is_at_work(end: RunEnd) -> bool:
 def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
     lane = end.lane
     story = next(reversed(end.record.stories), lane.key)
-    if end.status in ("waiting", "left") and waits:
+    if end.status in ("waiting", "left", "paused") and waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
     if end.status == "handed-over":
         row = command("board", "set", story, REVIEW)
@@ -162,7 +165,7 @@ def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) 
         return [("bmad resume", "once it can go on")]
     if end.status == "not-done" and story in end.record.stories:
         return [(command("board", "set", story, READY), "let it be worked on again"), *_after(lane, epics, retro)]
-    if end.status == "left":
+    if end.status in ("left", "paused"):
         stop = (command("agent", "cancel", story), "or stop its agent; what it did is kept")
         return [("bmad resume", "go on where it stood"), *([stop] if _is_at_work(end) else [])]
     if end.status == "failed":

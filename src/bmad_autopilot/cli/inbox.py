@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ..board.sprint import find_row, read_board
+from ..core.errors import AutopilotError, FileError, UsageError
 from ..core.keys import identify, number_of
+from ..core.statuses import Kind
 from ..project.open import Project
+from ..runs.finding import unfinished
 from ..runs.layout import runs_folder
-from ..runs.questions import Asked, Inbox, all_open
+from ..runs.questions import Asked, Inbox, all_open, questions_of
 from ..runs.supervisor import Owner, owner
 from ..views.questions import Waiting
 from .opening import open_in_parts
@@ -33,6 +37,46 @@ def waiting(asked: Asked, inbox: Inbox) -> Waiting:
     question = asked.question
     same = sum(other.question.story == question.story for other in inbox.asked)
     return Waiting(question, asked.run.id, max(0.0, time.time() - question.asked_at), same - 1)
+
+
+def find_asked(waits: Waits, wanted: str, id: str | None = None) -> Asked:
+    """The open question of the story that is meant, the oldest where it has several; else what to say instead."""
+    stories = list(dict.fromkeys(asked.question.story for asked in waits.inbox.asked))
+    found = matching(stories, wanted)
+    if len(found) > 1:
+        raise UsageError(f"{wanted} names several stories", found=", ".join(found), hint="give the whole key")
+    if not found:
+        raise _nothing(waits.project, wanted, stories)
+    of_story = [asked for asked in waits.inbox.asked if asked.question.story == found[0]]
+    if id is None:
+        return of_story[0]
+    chosen = next((asked for asked in of_story if asked.question.id == id.lower()), None)
+    if chosen is None:
+        expected = ", ".join(asked.question.id for asked in of_story)
+        raise UsageError(f"{found[0]} has no open question {id}", expected=expected, hint="bmad questions")
+    return chosen
+
+
+def _nothing(project: Project, wanted: str, stories: list[str]) -> AutopilotError:
+    """A story without a question, or no story at all: the board tells, if it can be read."""
+    others = f"open for: {', '.join(stories[:6])}" if stories else "no question is open in this project"
+    try:
+        board = read_board(project.require_board())
+        kind = identify([wanted])[wanted].kind
+        key = find_row(board, wanted, kind if kind in (Kind.STORY, Kind.EPIC) else Kind.STORY).key
+    except FileError:
+        key = wanted
+    said = _last_answer(project, key)
+    return AutopilotError(f"{key} has no open question", found=said or others, hint="bmad questions")
+
+
+def _last_answer(project: Project, story: str) -> str:
+    """What somebody has said already."""
+    for run in unfinished(runs_folder(project.root.path)):
+        given = [one for _, one in questions_of(run.folder)[0] if one.story == story and one.answer is not None]
+        if given:
+            return f"{given[-1].id} was answered: {(given[-1].answer or '')[:200]}"
+    return ""
 
 
 def matching(stories: list[str], wanted: str) -> list[str]:

@@ -21,7 +21,7 @@ def prepare(project: Project, title: str, rows: list[Row], options: RunOptions, 
     if first_only:
         plans = [(row, plan[:1]) for row, plan in plans]
     steps = [step for _, plan in plans for step in plan]
-    _refuse_missing(steps)
+    refuse_missing(steps)
     return Preface(
         title,
         tuple(_planned(row, plan) for row, plan in plans),
@@ -35,7 +35,7 @@ def prepare(project: Project, title: str, rows: list[Row], options: RunOptions, 
     )
 
 
-def _refuse_missing(steps: list[PlannedStep]) -> None:
+def refuse_missing(steps: list[PlannedStep]) -> None:
     missing = missing_skills(steps)
     if missing:
         named = ", ".join(f"{skill} for {agent}" for agent, skill in missing)

@@ -1,57 +1,160 @@
-"""bmad resume: go on with the newest run that is not over."""
+"""bmad resume: go on with a run that is not over, or from any checkpoint."""
 
 import gc
+from collections.abc import Mapping
+from typing import NoReturn
 
 import click
 
 from ..board.overview import overview
 from ..board.sprint import Row, read_board
 from ..core.errors import FileError, UsageError
-from ..engine.running import resume_run
+from ..core.statuses import DONE
 from ..project.open import Project
-from ..runs.finding import Run, unfinished
-from ..runs.journal import lane_entry
+from ..runs.adoption import left_behind
+from ..runs.finding import Run, find_run, unfinished
 from ..runs.layout import runs_folder
-from .facts import the_project
-from .running import finish, human_at, watching
-
-SHOWN = 5  # runs that one beginning may mean
+from ..runs.state import Status
+from .facts import print_json, shown_path, terminal, the_project
+from .running_options import on_blocked
 
 
 @click.command()
-@click.argument("run", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object a line.")
+@click.option("--run", metavar="RUN", help="Another run: its name, or the beginning of one that only one run has.")
+@click.option("--list", "lists", is_flag=True, help="Only list the checkpoints one can go back to.")
+@click.option(
+    "--checkpoint", metavar="ID", help="Go back: a new run on a branch of its own, from this checkpoint."
+)
+@click.option("--adopt", is_flag=True, help="Go on where another tool's run stood: /run-epic, or the bash script.")
+@on_blocked
+@click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object a line (a list: one).")
 @click.pass_context
-def resume(ctx: click.Context, run: str | None, as_json: bool) -> None:
-    """Go on with the newest run that is not over, exactly where it was. An agent that still works is adopted.
+def resume(
+    ctx: click.Context,
+    run: str | None,
+    lists: bool,
+    checkpoint: str | None,
+    adopt: bool,
+    unattended: Mapping[str, str],
+    as_json: bool,
+) -> None:
+    """Go on with the newest run that is running, failed or paused, exactly where it was. An agent that still works
+    is adopted.
 
-    RUN is another run's name, or the beginning of one that only one run has."""
-    gc.enable()  # it may be here for a night
+    --checkpoint goes back instead: the work tree, the board's rows and the variables as they were then, in a new
+    run on a new branch. The old run stays as it is, and what lies in the work tree now is saved first."""
+    if sum((run is not None, lists, checkpoint is not None, adopt)) > 1:
+        raise UsageError("--run, --list, --checkpoint and --adopt exclude each other")
     project = the_project(ctx)
-    found = _meant(project, run)
-    with watching(ctx, project, _rows(project, found), found, as_json=as_json) as view:
-        end = resume_run(project, found.id if found else run, told=view, human=human_at(view))
+    if lists:
+        _list(ctx, project, as_json=as_json)
+    elif checkpoint is not None:
+        _go_back(ctx, project, checkpoint, as_json=as_json)
+    elif adopt:
+        _adopt(ctx, project, unattended, as_json=as_json)
+    else:
+        meant = _meant(ctx, project, run)
+        if meant.is_protocol:
+            _tell_protocol(ctx, project, meant, as_json=as_json)
+        else:
+            go_on_with(ctx, project, meant, unattended, as_json=as_json)
+
+
+def go_on_with(
+    ctx: click.Context, project: Project, run: Run, unattended: Mapping[str, str], *, as_json: bool
+) -> NoReturn:
+    from ..engine.resuming import resume_run
+    from .running import finish, human_at, watching
+
+    gc.enable()  # it may be here for a night
+    with watching(ctx, project, _rows(project, run), run, as_json=as_json) as view:
+        end = resume_run(project, run, told=view, human=human_at(view), unattended=unattended)
     finish(ctx, project, end, view)
 
 
-def _meant(project: Project, wanted: str | None) -> Run | None:
-    """None: there is no such run, and whoever resumes says so."""
-    ours = [one for one in unfinished(runs_folder(project.root.path)) if lane_entry(one.folder)]
-    found = [one for one in ours if wanted is None or one.id == wanted]
-    found = found or [one for one in ours if wanted and one.id.startswith(wanted)]
-    if wanted and len(found) > 1:
-        raise UsageError(
-            f"{len(found)} runs begin with {wanted}", found=", ".join(one.id for one in found[:SHOWN])
-        )
-    return next(iter(found), None)
+def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool) -> NoReturn:
+    from ..engine.resuming import resume_fork
+    from ..runs.checkpoints import find_checkpoint
+    from .running import finish, human_at, watching
+
+    gc.enable()
+    runs = runs_folder(project.root.path)
+    at = find_checkpoint(runs, wanted)
+    before = find_run(runs, f"{at.session}/{at.run}")
+    with watching(ctx, project, _rows(project, before), None, as_json=as_json) as view:
+        end = resume_fork(project, at, told=view, human=human_at(view))
+    finish(ctx, project, end, view)
 
 
-def _rows(project: Project, run: Run | None) -> list[Row]:
+def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
+    runs = runs_folder(project.root.path)
+    if wanted is not None:
+        run = find_run(runs, wanted)
+        if run.state.status is Status.COMPLETED or run.is_archived:
+            what = "in the archive" if run.is_archived else "completed"
+            hint = "bmad resume --list shows the checkpoints one can go back to"
+            raise UsageError(
+                f"run {run.id} is {what}", expected="one that is running, failed or paused", hint=hint
+            )
+        return run
+    found = unfinished(runs)
+    if found:
+        return found[0]
+    left = left_behind(project.root.path, project.folders.implementation)
+    hint = "bmad status says what comes next"
+    if left is not None:
+        at = " at ".join(filter(None, (left.epic, left.story or left.phase)))
+        hint = f"{left.tool} has left one behind ({at}): bmad resume --adopt goes on with it"
+    raise UsageError("there is no run that is not over", hint=hint)
+
+
+def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], *, as_json: bool) -> NoReturn:
+    """Its epic from the board, by a run of ours."""
+    from .facts import gather, one_epic
+    from .running import Order, run
+    from .running_options import RunOptions
+
+    left = left_behind(project.root.path, project.folders.implementation)
+    if left is None or not left.epic:
+        problem = f"{left.path}: {left.problem}" if left and left.problem else "no other tool has left a run here"
+        raise UsageError(problem, hint="bmad status says what comes next")
+    facts = gather(ctx)
+    view = one_epic(facts, left.epic)
+    rows = [row for row in view.stories if row.meaning != DONE]
+    title = f"{view.key}, left by {left.tool}: {len(rows)} of {len(view.stories)} stories left"
+    options = RunOptions(as_json=as_json, unattended=unattended, adopt=True)
+    run(ctx, facts, Order("epic", view.key, title, rows), options)
+
+
+def _tell_protocol(ctx: click.Context, project: Project, run: Run, *, as_json: bool) -> None:
+    """Nobody here drives it: what the agent that goes on with it must know."""
+    from ..runs.protocol_resume import protocol_resume
+    from ..views.protocol import document, render
+
+    found = protocol_resume(run.folder)
+    assert found is not None, run.folder
+    if as_json:
+        print_json(document(found))
+    else:
+        click.echo("\n".join(render(found, project.language, terminal(ctx))))
+
+
+def _list(ctx: click.Context, project: Project, *, as_json: bool) -> None:
+    from ..runs.checkpoints import all_checkpoints
+    from ..views.checkpoints import document, render
+
+    found = all_checkpoints(runs_folder(project.root.path))
+    if as_json:
+        print_json(document(found))
+    else:
+        click.echo("\n".join(render(found, terminal(ctx), shown_path(project, runs_folder(project.root.path)))))
+
+
+def _rows(project: Project, run: Run) -> list[Row]:
     """The stories it is about."""
     try:
         epics = overview(read_board(project.require_board()))
     except FileError:
         return []
-    wanted = run.target if run else ""
-    own = next((epic.stories for epic in epics if epic.key == wanted), None)
-    return own or [row for epic in epics for row in epic.stories if row.key == wanted]
+    own = next((epic.stories for epic in epics if epic.key == run.target), None)
+    return own or [row for epic in epics for row in epic.stories if row.key == run.target]

@@ -12,8 +12,10 @@ import click
 
 from ..board.sprint import Row
 from ..core.errors import EXIT_FAILED, FileError
+from ..engine.adopting import LeftRunning
+from ..engine.driving import RunEnd
 from ..engine.policy import with_policy
-from ..engine.running import RunEnd, start_run
+from ..engine.running import start_run
 from ..engine.setting_out import Caps, DirtyTree
 from ..project.config import ROLES
 from ..project.open import Project
@@ -22,11 +24,12 @@ from ..runs.journal import Journal
 from ..runs.layout import runs_folder
 from ..views import preface, summary
 from ..views.asking import TerminalHuman
-from ..views.run_log import RunLog
+from ..views.run_log import ANYWHERE, Place, RunLog
 from ..views.run_view import EventView, LiveView, LogView, RunView, can_live
 from ..views.terminal import clean, display_width
 from .ending import summarise
 from .facts import Facts, terminal
+from .left_over import offer_adoption, offer_resume
 from .planning import refuse_duplicates
 from .preparing import prepare
 from .running_options import RunOptions
@@ -50,6 +53,11 @@ def run(ctx: click.Context, facts: Facts, order: Order, options: RunOptions) -> 
     project = with_policy(facts.project, lambda kind, data, at: None)  # what it says is said when the run starts
     planned = prepare(project, order.title, order.rows, options, first_only=order.scope == "step")
     before = next((run for run in _unfinished(project) if run.target == order.key), None)
+    rather = offer_resume(project, order) if _somebody() and not options.as_json else None
+    if rather is not None:
+        from .resume import go_on_with
+
+        go_on_with(ctx, project, rather, options.unattended, as_json=False)
     with watching(ctx, project, order.rows, before, as_json=options.as_json) as view:
         if isinstance(view, EventView):
             view("plan", preface.document(planned), time.time())
@@ -61,7 +69,7 @@ def run(ctx: click.Context, facts: Facts, order: Order, options: RunOptions) -> 
 
 
 def _start(project: Project, order: Order, options: RunOptions, view: RunView) -> RunEnd:
-    def start(allow_dirty: bool) -> RunEnd:
+    def start(*, allow_dirty: bool, adopt: bool) -> RunEnd:
         return start_run(
             project,
             order.scope,
@@ -71,14 +79,24 @@ def _start(project: Project, order: Order, options: RunOptions, view: RunView) -
             caps=Caps(options.max_cost, options.max_hours),
             retrospective=options.retrospective,
             allow_dirty=allow_dirty,
+            session=options.session,
+            unattended=options.unattended,
+            adopt=adopt,
         )
 
-    try:
-        return start(options.allow_dirty)
-    except DirtyTree as dirty:
-        if not can_ask(view) or not _leaves_out(dirty.paths):
-            raise
-    return start(True)
+    allow_dirty, adopt = options.allow_dirty, options.adopt
+    for _ in range(3):
+        try:
+            return start(allow_dirty=allow_dirty, adopt=adopt)
+        except DirtyTree as dirty:
+            if allow_dirty or not can_ask(view) or not _leaves_out(dirty.paths):
+                raise
+            allow_dirty = True
+        except LeftRunning as left:
+            if not can_ask(view):
+                raise
+            adopt = offer_adoption(left)
+    return start(allow_dirty=allow_dirty, adopt=adopt)
 
 
 def _leaves_out(paths: tuple[str, ...]) -> bool:
@@ -107,7 +125,8 @@ def _view(ctx: click.Context, project: Project, rows: list[Row], before: Run | N
         return EventView()
     out = terminal(ctx)
     agents = {role: project.config.agent_of(role) for role in ROLES}
-    log = RunLog(agents, resuming=_place(before), shows_questions=not (out.is_terminal and _somebody()))
+    asked_here = out.is_terminal and _somebody()
+    log = RunLog(agents, at=_place(before), language=project.language, shows_questions=not asked_here)
     keys = min(MAX_KEY, max((display_width(clean(row.key)) for row in rows), default=0))
     return LiveView(out, log, keys, len(rows)) if can_live(out) else LogView(out, log, keys)
 
@@ -123,12 +142,12 @@ def _told(run: Run | None) -> list[tuple[str, Mapping[str, Any], float]]:
     return [(entry.kind, entry.data, entry.at) for entry in entries]
 
 
-def _place(run: Run | None) -> str:
+def _place(run: Run | None) -> Place:
     if run is None:
-        return "the run"
+        return ANYWHERE
     state = run.state
     step = state.resume_from_step or state.current_step
-    return f"run {run.id} at step {step}/{max(step, state.total_steps)}"
+    return run.id, step, max(step, state.total_steps)
 
 
 def _somebody() -> bool:

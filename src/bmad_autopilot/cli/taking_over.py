@@ -3,9 +3,13 @@
 import shlex
 from collections.abc import Mapping
 
+from ..core.errors import AutopilotError
+from ..core.folding import fold
 from ..core.records import RunRecord, StepRecord, StoryRecord
-from ..engine.lane import Lane
+from ..engine.lane import Lane, lane_from_json
 from ..project.config import Config
+from ..project.open import Project
+from ..runs.journal import Journal
 
 # How each client goes on with a conversation, by its id.
 _RESUME: Mapping[str, tuple[str, ...]] = {
@@ -26,8 +30,19 @@ def take_over(config: Config, lane: Lane, run: RunRecord, folder: str) -> tuple[
         return (place,)
     step, session = last
     role = next((one.role for one in (*lane.workflow.steps, lane.workflow.fix) if one.name == step), "dev")
-    command = _RESUME.get(config.agent_of(role))
+    command = _RESUME.get(config.agent_of(role)) if role in config.roles else None  # a command step has no agent
     return (place, shlex.join((*command, session))) if command and session else (place,)
+
+
+def take_over_from(project: Project, run: str) -> tuple[str, ...]:
+    """The same of a run that lies there; its journal may be odd: where to go can always be said."""
+    place = f"cd {shlex.quote(project.root.checkout)}"
+    try:
+        entries = Journal(run, lambda value: value).entries()
+        record = fold((entry.kind, entry.data, entry.at) for entry in entries)
+        return take_over(project.config, lane_from_json(record.head), record, project.root.checkout)
+    except (AutopilotError, LookupError, TypeError, ValueError):
+        return (place,)
 
 
 def _last_call(run: RunRecord) -> tuple[str, str] | None:

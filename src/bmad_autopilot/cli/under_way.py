@@ -57,16 +57,16 @@ def run_under_way(project: Project) -> UnderWay | None:
     )
     if not found:
         return None
-    from ..runs.supervisor import owner
+    from ..runs.supervisor import owners
 
-    holder = owner(project.state_folder)
-    cared_for = next((one for one in found if holder and one.id == holder.run), None)
-    chosen = cared_for or _to_resume(found)
+    holders = {holder.run: holder for holder in owners(project.state_folder)}
+    chosen = next((one for one in found if one.id in holders), None) or _to_resume(found)
     if chosen is None:
         return None
-    pid = holder.pid if holder and cared_for else 0
+    holder = holders.get(chosen.id)
     question = _open_question(chosen.folder)
-    return UnderWay(chosen.id, chosen.story, cared_for is not None, pid, _working(chosen), question)
+    pid = holder.pid if holder else 0
+    return UnderWay(chosen.id, chosen.story, holder is not None, pid, _working(chosen), question)
 
 
 def _to_resume(found: list[_Found]) -> _Found | None:

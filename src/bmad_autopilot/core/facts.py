@@ -90,11 +90,16 @@ class Commit(StrEnum):
 
 class Facts(NamedTuple):
     stop: bool = False  # somebody asked us to leave
+    pause: bool = False  # somebody asked us to leave before the next call
     board: Board = Board.FINE
     question: Question = Question.NONE
+    advance: bool = False  # the open question was answered in advance: by the settings
     call: Call = Call.NONE
+    settings: bool = True  # as they were when the run began, or as somebody let them be
+    checkpoint: bool = False  # a person wants to be asked before what comes now
     target: Target = Target.STORY
     begun: bool = True  # the story's baseline is recorded
+    left: bool = False  # an agent of another tool has asked something about it, which nobody has answered
     row: Row = Row.RIGHT
     ground: bool = True  # the branch we began on, no rebase under way, an identity to commit with
     epic: Epic = Epic.UNDER_WAY
@@ -110,6 +115,11 @@ class Facts(NamedTuple):
     retrospective: bool = False  # it is due, and was asked for
     attended: bool = True  # somebody is there to be asked
     one_step: bool = False  # a single step was asked for, and is done
+
+    def told(self) -> dict[str, object]:
+        """Those that are not as they usually are."""
+        usual = self._field_defaults
+        return {name: value for name, value in self._asdict().items() if value != usual[name]}
 
 
 VALUES: dict[str, tuple[object, ...]] = {

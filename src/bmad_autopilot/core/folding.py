@@ -28,6 +28,7 @@ def apply(run: RunRecord, kind: str, data: Data, at: float) -> None:
 def _run(run: RunRecord, data: Data, at: float) -> None:
     if not run.head:
         run.head, run.began, run.hours_from = data, at, at
+        run.variables = dict(data.get("variables") or {})
 
 
 def _resumed(run: RunRecord, data: Data, at: float) -> None:
@@ -35,6 +36,13 @@ def _resumed(run: RunRecord, data: Data, at: float) -> None:
     run.steps_done = 0
     run.hours_from += max(0.0, at - run.idle_since) if run.idle_since else 0.0
     run.idle_since = 0.0
+
+
+def _forked(run: RunRecord, data: Data, at: float) -> None:
+    """It began at a checkpoint of another run, whose time and money are that one's."""
+    run.began = run.hours_from = at
+    run.idle_since = run.dollars = run.seconds = 0.0
+    run.unpriced = run.tokens = 0
 
 
 def _story(run: RunRecord, data: Data, at: float) -> None:
@@ -86,6 +94,7 @@ def _accepted(run: RunRecord, data: Data, at: float) -> None:
     if data.get("number") is None and data.get("finished"):  # its row said so when we came: no step of this run
         run.stories[str(data["story"])].finished = True
     found = run.find_step(data)
+    _checkpoint(run, data)
     if found is None:
         return
     story, step = found
@@ -98,6 +107,13 @@ def _accepted(run: RunRecord, data: Data, at: float) -> None:
         story.passed.append(step.step)
     story.finished = story.finished or bool(data.get("finished"))
     _stands(story, data)
+
+
+def _checkpoint(run: RunRecord, data: Data) -> None:
+    made = data.get("checkpoint")
+    if made:
+        run.variables = dict(made["variables"])
+        run.checkpoints.append(made)
 
 
 def _stands(story: StoryRecord, data: Data) -> None:
@@ -151,6 +167,7 @@ def _gone(run: RunRecord, data: Data, at: float) -> None:
 
 def _round(run: RunRecord, data: Data, at: float) -> None:
     story = run.story(str(data["story"]))
+    _checkpoint(run, data)
     if story.current:
         story.current.accepted = True
         run.steps_done += 1
@@ -190,7 +207,11 @@ def _answered(run: RunRecord, data: Data, at: float) -> None:
     run.turn += 1
     means = str(data.get("means", ""))
     story = run.stories.get(str(asked.get("story", "")))
-    if means in ("close", "leave"):
+    if asked.get("stage") and means in ("go-on", "hand-over"):
+        run.cleared.add(f"{asked['stage']}:{asked['story']}")
+    if means in ("new-settings", "old-settings"):
+        run.settings, run.keeps_settings = str(asked.get("settings", "")), means == "old-settings"
+    elif means in ("close", "leave"):
         run.left_out = means
     elif means == "more":
         run.allowance += 1.0
@@ -215,7 +236,8 @@ def _answered_story(story: StoryRecord, means: str) -> None:
         story.counted_from = story.round + 1
     elif means == "more-fixes":
         story.fixes, story.counted_from = 0, story.round + 1
-    elif means == "again" and step:
+    elif means in ("again", "extend") and step:
+        step.extended += means == "extend"
         _asked_more(step)
     elif means == "otherwise" and step and step.last and step.last.ended:
         step.last.ended = {**step.last.ended, **(step.last.ended.get("otherwise") or {})}
@@ -251,6 +273,7 @@ def _epic(run: RunRecord, data: Data, at: float) -> None:
 _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "run": _run,
     "resumed": _resumed,
+    "forked": _forked,
     "story": _story,
     "step": _step,
     "call": _call,

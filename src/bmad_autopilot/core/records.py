@@ -33,6 +33,7 @@ class StepRecord:
     closed: bool = False  # given up, or overtaken by a person's edit
     again: bool = False  # the next call is due: somebody has answered
     forgiven: int = 0  # calls that count no more towards the tries
+    extended: int = 0  # how often a person gave it as much time again
 
     @property
     def last(self) -> CallRecord | None:
@@ -119,6 +120,11 @@ class RunRecord:
     commits: dict[str, str] = field(default_factory=dict)  # not of a story: the epic's
     resting: float | None = None  # until when we said we would wait
     epic_closed: bool = False
+    variables: dict[str, Any] = field(default_factory=dict)  # what its steps have left for those after them
+    checkpoints: list[Data] = field(default_factory=list)
+    cleared: set[str] = field(default_factory=set)  # human checkpoints that somebody let pass, as `stage:story`
+    settings: str = ""  # the digest of the settings it goes by, where somebody was asked; "": of its beginning
+    keeps_settings: bool = False  # those of its beginning, though they have changed since
 
     def story(self, key: str) -> StoryRecord:
         return self.stories.setdefault(key, StoryRecord(key))

@@ -19,6 +19,7 @@ class Action(StrEnum):
     WAIT_FOR_LIMIT = "wait-for-limit"
     WAIT_FOR_PAUSE = "wait-for-pause"
     ASK = "ask"
+    ANSWER = "answer"  # as the settings say
     TAKE_ANSWER = "take-answer"
     RESTORE_BOARD = "restore-board"
     TAKE_IN = "take-in"  # what a call came to
@@ -89,15 +90,19 @@ TABLE: tuple[Rule, ...] = (
     Rule("board-unreadable", _when(board=Board.UNREADABLE), Action.FAIL),
     # A question holds the lane until it is answered.
     Rule("answer-there", _when(question=Question.ANSWERED), Action.TAKE_ANSWER),
+    Rule("answered-in-advance", _when(question=Question.OPEN, advance=True), Action.ANSWER),
+    Rule("paused-while-asking", _when(question=Question.OPEN, pause=True), Action.LEAVE),
     Rule("answer-missing", _when(question=Question.OPEN), Action.WAIT_FOR_ANSWER, wait=_ANSWER),
     # What an agent left is taken in before anything else is looked at.
     Rule("call-over", _when(call=Call.ENDED), Action.TAKE_IN),
+    Rule("settings-changed", _when(settings=False), Action.ASK, "settings"),
     # No story left.
     Rule(
         "one-step-done",
         _when(one_step=True, commit=Commit.NONE, row=(Row.RIGHT, Row.EDITED, Row.GONE)),
         Action.FINISH,
     ),
+    Rule("paused-before-retrospective", _when(target=Target.OVER, retrospective=True, pause=True), Action.LEAVE),
     Rule(
         "retrospective-limit",
         _when(target=Target.OVER, retrospective=True, rest=Rest.LIMIT),
@@ -122,6 +127,12 @@ TABLE: tuple[Rule, ...] = (
     Rule(
         "epic-commit-elsewhere", _when(target=Target.OVER, commit=Commit.DUE, ground=False), Action.ASK, "ground"
     ),
+    Rule(
+        "epic-complete",
+        _when(target=Target.OVER, epic=Epic.OPEN, checkpoint=True),
+        Action.ASK,
+        "human-checkpoint",
+    ),
     Rule("epic-over", _when(target=Target.OVER, epic=Epic.OPEN), Action.CLOSE_EPIC),
     Rule("epic-to-commit", _when(target=Target.OVER, commit=Commit.DUE), Action.COMMIT),
     Rule(
@@ -141,6 +152,9 @@ TABLE: tuple[Rule, ...] = (
     Rule("story-gone", _when(row=Row.GONE), Action.LET_GO),
     Rule("row-edited", _when(row=Row.EDITED), Action.NOTE_EDIT),
     Rule("ground-unsafe", _when(ground=False), Action.ASK, "ground"),
+    Rule("paused-between-stories", _when(begun=False, pause=True), Action.LEAVE),
+    Rule("between-stories", _when(begun=False, checkpoint=True), Action.ASK, "human-checkpoint"),
+    Rule("asked-before", _when(begun=False, left=True), Action.ASK, "left-behind"),
     Rule("new-story", _when(begun=False), Action.BEGIN),
     # A call that was taken in.
     Rule("claim-undone", _when(call=NOT_TAKEN, row=Row.DUE), Action.SET_ROW),
@@ -163,6 +177,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("finished-row", _when(step=Step.NONE, row=Row.DUE), Action.SET_ROW),
     Rule("finished", _when(step=Step.NONE, commit=Commit.DUE), Action.COMMIT),
     # Before a call.
+    Rule("paused", _when(pause=True), Action.LEAVE),
+    Rule("before-dev", _when(step=Step.WORK, checkpoint=True), Action.ASK, "human-checkpoint"),
     Rule("limit", _when(rest=Rest.LIMIT), Action.WAIT_FOR_LIMIT, wait=_LIMIT),
     Rule("pause", _when(rest=Rest.PAUSE), Action.WAIT_FOR_PAUSE, wait=_PAUSE),
     Rule("budget-spent", _when(budget=False), Action.ASK, "budget"),

@@ -10,8 +10,8 @@ from .beginning import begin_story
 from .committing import head_before
 from .doors import CallId, CallOrder
 from .judging import judge_call
+from .looking import Look, call_id, dollars_left
 from .loop_state import Loop
-from .observing import Look, call_id, dollars_left
 from .position import CHECKS
 
 
@@ -52,7 +52,8 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
     earlier = [one for one in record.calls if one.attempt < call.attempt and one.ended]
     # What was found wrong before a limit is still to be told after it.
     ended = next((one.ended for one in reversed(earlier) if one.finding != "refused"), None) or {}
-    failure = str(ended.get("message", "")) if ended.get("finding") in ("failed", "lacking") else ""
+    told = ended.get("finding") in ("failed", "lacking") or ended.get("asks") == "blocked"
+    failure = str(ended.get("message", "")) if told else ""
     mends = record.cause == CHECKS
     is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
     return CallOrder(
@@ -69,7 +70,12 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         cut_short=bool(earlier) and earlier[-1].finding == "refused",
         halfway=_halfway(loop.run, story, record),
         dollars=dollars_left(loop.lane, loop.run),
+        times=1 + record.extended,
         calls=tuple(call_id(one, made) for one in story.steps for made in one.calls),
+        variables=loop.run.variables,
+        artefacts=tuple(
+            (str(one["name"]), str(one["path"])) for made in loop.run.checkpoints for one in made["artefacts"]
+        ),
     )
 
 
@@ -79,9 +85,11 @@ def _broken(run: RunRecord) -> str:
 
 def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> Halfway | None:
     answers = [
-        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")))
+        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")) if one["code"] == "agent" else "")
         for one in run.answers
-        if one.get("code") == "agent" and one.get("story") == story.key and one.get("number") == record.number
+        if one.get("code") in ("agent", "blocked")
+        and one.get("story") == story.key
+        and one.get("number") == record.number
     ]
     return Halfway(answers=tuple(answers)) if answers else None
 

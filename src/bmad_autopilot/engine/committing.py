@@ -2,7 +2,8 @@
 
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from .doors import CallId, CommitOrder
-from .observing import RETRO, Look, call_id
+from .looking import Look, call_id
+from .observing import RETRO
 from .position import tidy_label
 
 

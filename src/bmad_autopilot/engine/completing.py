@@ -8,7 +8,8 @@ from ..core.results import EpicResult, ExecutionResult, StoryResult
 from ..core.statuses import DONE
 from ..project.open import open_project
 from .closing import FAILED, INTERVENTION, SUCCESS, TIMEOUT
-from .running import RunEnd, start_run
+from .driving import RunEnd
+from .running import start_run
 
 _STATUSES = {"good": SUCCESS, "changes": SUCCESS, "asked": INTERVENTION, "hopeless": INTERVENTION}
 _TIMES = ("timed-out", "stalled")

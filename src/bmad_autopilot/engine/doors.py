@@ -10,6 +10,7 @@ from ..gates.look import WorkLook
 from ..gates.verdict import ReviewVerdict
 from ..workflows.pipelines import Step
 from ..workflows.step_context import Halfway
+from .lane import Lane
 
 Entry = tuple[str, Mapping[str, Any], float]  # kind, data, when
 
@@ -48,7 +49,10 @@ class CallOrder(NamedTuple):
     cut_short: bool = False  # the call before was ended by a limit or a fault that passes
     halfway: Halfway | None = None
     dollars: float | None = None  # what is left of the run's cap
+    times: int = 1  # the usual time limit, as often
     calls: tuple[CallId, ...] = ()  # all of the story's so far, with this one
+    variables: Mapping[str, Any] = {}  # the run's so far
+    artefacts: tuple[tuple[str, str], ...] = ()  # what steps before have left: step, and path in the run's folder
 
 
 class Question(NamedTuple):
@@ -62,6 +66,8 @@ class Question(NamedTuple):
     reason: str = ""  # a BlockReason
     agents_own: str = ""  # the id it has in the agent-state file
     turn: int = 0  # how many questions were answered before it: asked again later, it is another
+    cause: str = ""  # a word of core.causes
+    because: str = ""  # why that is recommended
 
 
 class Asked(NamedTuple):
@@ -72,6 +78,7 @@ class Asked(NamedTuple):
     context: str = ""
     options: tuple[str, ...] = ()
     reason: str = ""
+    cause: str = ""  # a word of core.causes, where it is no question but a choice on what has stopped
 
 
 class Gathered(NamedTuple):
@@ -88,6 +95,9 @@ class Gathered(NamedTuple):
     row_reason: str = ""  # why the row is parked, where the board says so
     exit: int | None = None  # the process's
     retrospective: str = ""  # its verdict, of a step that is one
+    variables: Mapping[str, Any] = {}  # of a workflow file's step: what it hands on
+    output: str = ""  # the same step's, in words
+    missing: tuple[str, ...] = ()  # what it should have left, told in sentences
 
 
 class CommitOrder(NamedTuple):
@@ -101,12 +111,46 @@ class CommitOrder(NamedTuple):
     tree: str | None = None  # the work tree before them
 
 
+class CheckpointOrder(NamedTuple):
+    """A step that is completed: all that is known at this point, and how the work tree stood."""
+
+    step: int  # its number in the run
+    name: str
+    story: str
+    variables: Mapping[str, Any]
+    rows: Mapping[str, str]  # of the board, as they are written there
+    output: str  # what the step left, for a person
+    head: str | None = None
+    branch: str | None = None
+    tree: str | None = None
+    saved: bool = True  # False: its work tree is not kept, and nobody can go back to it
+
+
+class Advance(NamedTuple):
+    """An answer that the settings give."""
+
+    text: str
+    by: str  # a word of runs.question.By
+    is_choice: bool  # chosen for a cause; else a standing answer to this very question
+
+
 class Doors(Protocol):
     def now(self) -> float: ...
 
     # the run's own records
     def entries(self) -> Iterable[Entry]: ...
     def note(self, kind: str, data: Mapping[str, Any]) -> float: ...
+    def checkpoint(self, order: CheckpointOrder) -> Mapping[str, Any]:
+        """Keep a step's output and its work tree; the checkpoint as the journal has it. Done twice, it is one."""
+
+    def settings(self) -> str:
+        """The digest of those in force; empty where nobody keeps count."""
+
+    def settle(self, *, keep: bool) -> Lane:
+        """Go by those of the run's beginning, or by the present ones from now on. The lane then."""
+
+    def changed_settings(self) -> str:
+        """What differs from the run's beginning, a line each."""
 
     # the board
     def rows(self) -> Mapping[str, Row]:
@@ -137,6 +181,14 @@ class Doors(Protocol):
     def gather(self, order: CallOrder) -> Gathered: ...
     def parked_until(self, role: str) -> float: ...
     def clear_state(self, story: str) -> None: ...
+    def left_question(self, story: str) -> Asked | None:
+        """The first in its agent-state file that nobody has answered."""
+
+    def tail(self, call: CallId) -> str:
+        """The last lines of what it printed."""
+
+    def places(self, story: str, call: CallId) -> tuple[str, ...]:
+        """The files a person looks at: the story's own, the call's, the board."""
 
     # the project's checks
     def check(self, code: str) -> Check: ...
@@ -151,6 +203,15 @@ class Doors(Protocol):
         """False: its file is gone, and it is asked again."""
 
     def answer(self, question: str) -> str | None: ...
+    def advance(self, question: str) -> Advance | None:
+        """What the settings answer: a standing answer always, a choice where nobody is there."""
+
+    def record_answer(self, question: str, advance: Advance) -> None:
+        """Once: somebody may have been quicker."""
+
+    def answered_by(self, question: str) -> str:
+        """A word of runs.question.By."""
+
     def deliver(self, question: str) -> None:
         """Its answer, into the file the agent has asked in; whoever recorded it may have been killed before."""
 
@@ -159,6 +220,7 @@ class Doors(Protocol):
 
     # waiting
     def stopping(self) -> bool: ...
+    def pausing(self) -> bool: ...
     def random(self) -> float: ...
     def wait(self, until: float | None, call: CallId | None) -> None: ...
     def linger(self, call: CallId) -> bool:

@@ -12,9 +12,10 @@ from ..board.retrospectives import retrospective_verdict
 from ..board.specs import find_auto_results, read_auto_result, read_spec
 from ..board.sprint import Board, Row, board_from_text, read_board
 from ..board.stories import StoryFile, read_story
-from ..core.block_reasons import build_reason
+from ..core.causes import Kind, blocked_build
 from ..core.changes import Change, Contents
 from ..core.errors import AutopilotError, FileError
+from ..core.offered import offered
 from ..core.owes import Owes
 from ..core.statuses import PARKED
 from ..files import Text, read_text
@@ -33,6 +34,7 @@ from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import harvest
 from .lane import Lane
+from .review_files import review_of
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
 from .touching import trees_of
 
@@ -76,7 +78,7 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
         old.meaning if old else "",
         look,
         _review(place, books) if order.step.owes is Owes.VERDICT else None,
-        _asked(books) or _blocked_build(place, order, books, result.started_at),
+        asked_in(books) or _blocked_build(place, order, books, result.started_at),
         (left.reason or "") if left else "",
         result.exit,
         _retrospective(place) if order.step == RETROSPECTIVE else "",
@@ -229,7 +231,7 @@ def _raw(board: Board | None) -> dict[str, str] | None:
 
 def _review(place: Place, books: Books) -> ReviewVerdict:
     """Of a build the spec is the story file, with findings and status."""
-    raw = read_kept(books.review)
+    raw = read_kept(review_of(books))
     path = books.story or books.spec
     before = read_kept(f"{place.folder}/{STORY if books.story else SPEC}")
     now = read_kept(path) if path else None
@@ -243,7 +245,7 @@ def _story(path: str | None, raw: bytes | None) -> StoryFile | None:
         return None
 
 
-def _asked(books: Books) -> tuple[Asked, ...]:
+def asked_in(books: Books) -> tuple[Asked, ...]:
     try:
         state = read_agent_state(books.state)
     except FileError:
@@ -271,4 +273,7 @@ def _blocked_build(place: Place, order: CallOrder, books: Books, since: float) -
     if not blocked:
         return ()
     why = (said and said.blocking_condition) or "it gives no reason"
-    return (Asked("", f"The build is blocked: {why}", reason=build_reason(why)),)
+    is_what = blocked_build(why)
+    cause = "" if is_what.kind is Kind.QUESTION else is_what.cause
+    options = offered(why).options
+    return (Asked("", f"The build is blocked: {why}", options=options, reason=is_what.reason, cause=cause),)

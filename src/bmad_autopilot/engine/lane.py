@@ -8,8 +8,8 @@ from ..workflows.workflow_json import workflow_from_json, workflow_to_json
 
 
 class Lane(NamedTuple):
-    scope: str  # epic, story, or step: a single step of one story
-    key: str  # the epic's or the story's
+    scope: str  # epic, story, step (a single step of one story), or workflow (a file of steps, and no board)
+    key: str  # the epic's, the story's or the workflow's
     epic: str | None  # the epic's number
     workflow: Workflow
     branch: str = ""
@@ -22,6 +22,11 @@ class Lane(NamedTuple):
     unprotected: tuple[str, ...] = ()  # globs of protected paths that agents may change after all
     stories: int = 1  # that were to do when it began
     dirty: tuple[str, ...] = ()  # what was changed or untracked before: never committed by us
+    session: str = "main"  # the session branch that its run is kept under
+    human_checkpoint: str = "none"  # where a person is asked whether to go on
+    unattended: Mapping[str, str] = {}  # what the command line chooses for a cause, over the settings
+    path: str = ""  # of a workflow's file
+    adopted: str = ""  # the story that another tool's run was at: what was asked and answered about it counts
 
     def to_json(self) -> dict[str, Any]:
         """Of what is left out only how much it is: there may be too much for a journal's line."""

@@ -25,10 +25,12 @@ class LaneLoop:
         self.doors = doors
         self.lane = lane
         self.run: RunRecord = fold(doors.entries())
+        self._decided: dict[str, Any] = {}  # said with the first entry of a turn: `bmad runs why` shows it
 
     def note(self, kind: str, /, **data: Any) -> None:
         """On disk first: only what is recorded counts."""
-        at = self.doors.note(kind, data)
+        said, self._decided = self._decided, {}
+        at = self.doors.note(kind, {**data, **said})
         apply(self.run, kind, data, at)
 
     def to_end(self) -> str:
@@ -41,6 +43,7 @@ class LaneLoop:
             if same > MAX_SAME:
                 break
             last = rule.name
+            self._decided = {"decided": {"rule": rule.name, "facts": look.facts.told()}}
             ending = perform(self, look, rule)
             if ending is not None:
                 return ending

@@ -2,105 +2,74 @@
 beside them."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ..board.sprint import Row as BoardRow
 from ..core.errors import FileError
 from ..core.facts import Board, Call, Commit, Epic, Facts, Gate, Question, Rest, Row, Step, Target
 from ..core.owes import Owes
-from ..core.records import CallRecord, RunRecord, StepRecord, StoryRecord
+from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
 from ..workflows.pipelines import RETROSPECTIVE
-from .doors import CallId, Doors, Tree
+from .doors import Doors, Tree
 from .lane import Lane
+from .looking import Look, call_of, has_budget, rest_of, told
 from .position import Position, active, epic_row, is_over, position, stories_of, tidy_label, wanted
-from .trying import pause_until, tries_left
+from .trying import tries_left
+from .workflow_lane import observe_workflow
 
-RUNNING, NEW = "running", "new"
 RETRO = "retrospective"
-
-
-class Look(NamedTuple):
-    """One look at a lane."""
-
-    facts: Facts
-    rows: Mapping[str, BoardRow] = {}
-    story: StoryRecord | None = None
-    row: BoardRow | None = None  # the story's
-    epic: BoardRow | None = None
-    at: Position = Position(None, None)
-    wanted: str = ""
-    tree: Tree | None = None
-    until: float | None = None
-    why: str = ""  # of ground: what is wrong with it
-    problem: FileError | None = None
-
-    @property
-    def call(self) -> CallId | None:
-        """The last call of the step in hand."""
-        record = self.at.record
-        return call_id(record, record.last) if record and record.last else None
-
-
-def call_id(step: StepRecord, call: CallRecord) -> CallId:
-    return CallId(step.number, step.step, call.attempt)
+BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_each_epic"  # human checkpoints
 
 
 def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
-    stop = doors.stopping()
-    question = _question(doors, run)
+    facts = told(doors, run)
+    if lane.scope == "workflow":
+        return observe_workflow(doors, lane, run, facts)
     try:
         rows = doors.rows()
     except FileError as error:
-        return _blind(doors, run, stop, question, error)
+        return _blind(doors, run, facts, error)
     key = None if _looks_back(doors, lane, run, rows) else active(lane, run, rows)
     if key is None:
-        return _after_stories(doors, lane, run, rows, Facts(stop=stop, question=question))
+        return _after_stories(doors, lane, run, rows, facts)
     story = run.stories.get(key)
     if story is None or story.gone or is_over(story, rows[key].meaning if key in rows else ""):
-        return _before_story(doors, lane, rows, key, Facts(stop=stop, question=question, begun=False))
-    return _in_story(doors, lane, run, rows, story, Facts(stop=stop, question=question))
+        return _before_story(doors, lane, run, rows, key, facts._replace(begun=False))
+    return _in_story(doors, lane, run, rows, story, facts)
 
 
 def _looks_back(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
     """A retrospective is under way or to be taken in: a story that somebody has moved meanwhile waits for it."""
     epic = epic_row(lane, rows.values())
     record = run.stories.get(epic.key) if epic else None
-    return record is not None and record.is_called and _call(doors, record.current) is not Call.NONE
+    return record is not None and record.is_called and call_of(doors, record.current) is not Call.NONE
 
 
-def _question(doors: Doors, run: RunRecord) -> Question:
-    if run.question is None or not doors.is_asked(str(run.question["question"])):
-        return Question.NONE
-    return Question.OPEN if doors.answer(str(run.question["question"])) is None else Question.ANSWERED
-
-
-def _blind(doors: Doors, run: RunRecord, stop: bool, question: Question, error: FileError) -> Look:
+def _blind(doors: Doors, run: RunRecord, facts: Facts, error: FileError) -> Look:
     """No board. A call that is under way may have spoilt it, and may yet mend it."""
     record = next((story.current for story in reversed(run.stories.values()) if story.current), None)
-    call = _call(doors, record)
+    call = call_of(doors, record)
     board = Board.SPOILT if call in (Call.RUNNING, Call.ENDED) else Board.UNREADABLE
-    return Look(Facts(stop, board, question, call), at=Position(None, record), problem=error)
+    return Look(facts._replace(board=board, call=call), at=Position(None, record), problem=error)
 
 
-def _call(doors: Doors, record: StepRecord | None) -> Call:
-    """The last call of a step: how it stands, or what it came to."""
-    last = record.last if record else None
-    if record is None or last is None:
-        return Call.NONE
-    if last.ended is not None:
-        known = last.finding in tuple(Call)  # a newer version may have found something else
-        return Call.NONE if record.again else Call(last.finding) if known else Call.FAILED
-    state = doors.call_state(call_id(record, last))
-    if state == NEW:
-        return Call.NONE  # meant, and never started
-    return Call.RUNNING if state == RUNNING else Call.ENDED
-
-
-def _before_story(doors: Doors, lane: Lane, rows: Mapping[str, BoardRow], key: str, facts: Facts) -> Look:
+def _before_story(
+    doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], key: str, facts: Facts
+) -> Look:
     why = doors.ground(lane.branch)
     epic = epic_row(lane, rows.values())
-    return Look(facts._replace(ground=not why), rows, StoryRecord(key), rows.get(key), epic, why=why)
+    stage = AFTER_STORY if any(story.finished for story in run.stories.values()) else ""
+    asked = doors.left_question(key) if lane.adopted == key else None
+    facts = facts._replace(ground=not why, left=asked is not None)
+    look = Look(facts, rows, StoryRecord(key), rows.get(key), epic, why=why, asked=asked)
+    return _at_stage(lane, run, look, stage)
+
+
+def _at_stage(lane: Lane, run: RunRecord, look: Look, stage: str) -> Look:
+    """A place where a person may want to be asked first."""
+    story = look.story.key if look.story else look.epic.key if look.epic else ""
+    due = stage == lane.human_checkpoint and f"{stage}:{story}" not in run.cleared
+    return look._replace(facts=look.facts._replace(checkpoint=True), stage=stage) if due else look
 
 
 def _in_story(
@@ -108,7 +77,7 @@ def _in_story(
 ) -> Look:
     row = rows.get(story.key)
     at = position(lane.workflow, story, row.meaning if row else "")
-    call = _call(doors, at.record)
+    call = call_of(doors, at.record)
     look = Look(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), at)
     if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
         return look
@@ -124,7 +93,9 @@ def _in_story(
         commit=_commit(story, at, call),
         one_step=one_step,
     )
-    return _before_call(doors, lane, run, look._replace(facts=facts))
+    look = _before_call(doors, lane, run, look._replace(facts=facts))
+    writes_code = at.step is not None and at.step.owes is Owes.CODE and story.round == 1 and at.record is None
+    return _at_stage(lane, run, look, BEFORE_DEV) if writes_code else look
 
 
 def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
@@ -137,7 +108,7 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     if at.step is None:
         if at.through:
             tree = doors.tree(story.key)
-            facts = facts._replace(gate=_gate(run, tree), budget=_has_budget(doors, lane, run))
+            facts = facts._replace(gate=_gate(run, tree), budget=has_budget(doors, lane, run))
         return look._replace(facts=facts._replace(ground=not why), tree=tree, why=why)
     if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
         tree = doors.tree(story.key)
@@ -151,7 +122,7 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
         gate=gate,
         rest=rest,
         tries=tries_left(at.record),
-        budget=_has_budget(doors, lane, run),
+        budget=has_budget(doors, lane, run),
         tidy=tidy,
     )
     return look._replace(facts=facts, tree=tree, until=until, why=why)
@@ -205,27 +176,7 @@ def _rest(doors: Doors, look: Look) -> tuple[Rest, float | None]:
     step, record = look.at.step, look.at.record
     if step is None or look.facts.call in (Call.GOOD, Call.CHANGES):
         return Rest.NONE, None
-    return _rest_of(doors, step.role, record)
-
-
-def _rest_of(doors: Doors, role: str, record: StepRecord | None) -> tuple[Rest, float | None]:
-    until = doors.parked_until(role)
-    if until > doors.now():
-        return Rest.LIMIT, until
-    pause = pause_until(record)
-    return (Rest.PAUSE, pause) if pause > doors.now() else (Rest.NONE, None)
-
-
-def _has_budget(doors: Doors, lane: Lane, run: RunRecord) -> bool:
-    left = dollars_left(lane, run)
-    if left is not None and left <= 0:
-        return False
-    return lane.max_hours is None or doors.now() - run.hours_from < lane.max_hours * 3600
-
-
-def dollars_left(lane: Lane, run: RunRecord) -> float | None:
-    """Of the run's cap; None: there is none."""
-    return None if lane.max_cost is None else lane.max_cost * (1.0 + run.allowance) - run.dollars
+    return rest_of(doors, step.role, record)
 
 
 def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts) -> Look:
@@ -236,20 +187,21 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
     stories = stories_of(lane, rows)
     odd = [row for row in stories if row.meaning != DONE]
     looks_back = _retrospective_due(lane, run, rows, retro)
-    rest, until = _rest_of(doors, RETROSPECTIVE.role, retro) if looks_back else (Rest.NONE, None)
+    rest, until = rest_of(doors, RETROSPECTIVE.role, retro) if looks_back else (Rest.NONE, None)
     facts = facts._replace(
         target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
         epic=_epic_after(lane, run, rows, epic),
-        call=_call(doors, retro) if retro else Call.NONE,
+        call=call_of(doors, retro) if retro else Call.NONE,
         commit=_epic_commit(run, record),
         retrospective=looks_back,
         rest=rest,
-        budget=_has_budget(doors, lane, run),
+        budget=has_budget(doors, lane, run),
         attended=doors.attended(),
     )
     why = doors.ground(lane.branch) if facts.commit is Commit.DUE or facts.epic is Epic.OPEN else ""
     facts = facts._replace(ground=not why)
-    return Look(facts, rows, record, None, epic, Position(None, retro), until=until, why=why)
+    look = Look(facts, rows, record, None, epic, Position(None, retro), until=until, why=why)
+    return _at_stage(lane, run, look, AFTER_EPIC) if lane.scope == "epic" else look
 
 
 def _epic_commit(run: RunRecord, record: StoryRecord | None) -> Commit:

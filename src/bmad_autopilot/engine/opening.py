@@ -11,14 +11,12 @@ from ..core.statuses import BACKLOG, IN_PROGRESS, READY
 from ..github.git import Git
 from ..github.history import branch_of, head_of
 from ..project.excludes import ensure_excludes
-from ..runs.layout import attempt_folder, make_run, runs_folder
+from ..runs.layout import SESSION, attempt_folder, make_run, runs_folder
 from .briefing import brief
 from .calling import Job, begin, skill_for
 from .evidence import Evidence
 from .snapshots import OLD_VERDICT, keep_before
 from .task import Task
-
-SESSION = "main"
 
 
 def start_task(task: Task) -> str:

@@ -2,17 +2,18 @@
 is done already, so that a crash at any point loses nothing and repeats nothing."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..core.facts import Call
 from ..core.statuses import DONE, IN_PROGRESS, Kind
 from ..core.table import Action, Rule
-from ..gates.rows import as_before
-from . import call_making
-from .asking import about_checks, meaning, question_for
+from . import call_making, questioning
 from .beginning import begin_story
+from .checkpointing import checkpoint_order
 from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
+from .looking import Look
 from .loop_state import Loop
-from .observing import RETRO, Look
+from .observing import RETRO
 
 MAX_SUMMARY = 8000
 
@@ -30,8 +31,8 @@ def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
 def _leave(loop: Loop, look: Look, rule: Rule) -> str:
     at_work = look.facts.call is Call.RUNNING and look.call is not None
     ended = look.call is not None and at_work and loop.doors.linger(look.call)
-    loop.note("left", agents="ended" if ended else "at-work" if at_work else "none")
-    return "left"
+    loop.note("left", agents="ended" if ended else "at-work" if at_work else "none", paused=not look.facts.stop)
+    return "left" if look.facts.stop else "paused"
 
 
 def _finish(loop: Loop, look: Look, rule: Rule) -> str:
@@ -40,7 +41,7 @@ def _finish(loop: Loop, look: Look, rule: Rule) -> str:
         return "completed"
     loop.note("finished", status="completed")
     row = look.rows.get(loop.lane.key)
-    is_story = loop.lane.scope != "epic" and not look.facts.one_step
+    is_story = loop.lane.scope in ("story", "step") and not look.facts.one_step
     is_undone = is_story and (row is None or row.meaning != DONE)
     return "not-done" if is_undone else "completed"
 
@@ -61,68 +62,6 @@ def _wait_until(loop: Loop, look: Look, rule: Rule) -> None:
     if loop.run.resting != look.until:
         loop.note("resting", why=str(look.facts.rest), until=look.until)
     loop.doors.wait(look.until, None)
-
-
-def _wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
-    assert loop.run.question is not None
-    if loop.doors.wait_for_answer(str(loop.run.question["question"])):
-        return None
-    loop.note("waiting")
-    return "waiting"
-
-
-# people
-
-
-def _ask(loop: Loop, look: Look, rule: Rule) -> None:
-    question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
-    if look.tree is not None and rule.question in ("checks", "environment"):
-        code = look.tree.code or ""
-        question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
-    name = loop.doors.ask(question)
-    call = question.call
-    loop.note(
-        "asked",
-        question=name,
-        code=question.code,
-        story=question.story,
-        number=call.number if call else None,
-        text=question.text,
-        context=question.context,
-        options=list(question.options),
-        recommended=question.recommended,
-    )
-
-
-def _take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
-    asked = loop.run.question
-    assert asked is not None
-    name, code = str(asked["question"]), str(asked["code"])
-    answer = loop.doors.answer(name) or ""
-    means = meaning(code, answer)
-    loop.doors.deliver(name)
-    if code == "rows" and answer == "undo":
-        _undo_rows(loop, look)
-    story = loop.run.stories.get(str(asked.get("story", "")))
-    if means == "skip" and story is not None:
-        loop.note(
-            "aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story), head_before(story))
-        )
-    loop.note("answered", question=name, answer=answer, means=means)
-    if means == "abort":
-        loop.note("finished", status="failed")
-        return "failed"
-    if means == "hand-over":
-        loop.note("waiting")
-        return "handed-over"
-    return None
-
-
-def _undo_rows(loop: Loop, look: Look) -> None:
-    last = look.at.record.last if look.at.record else None
-    moved = last.ended.get("rows", ()) if last and last.ended else ()
-    for key, before, after in moved:
-        loop.doors.set_row(key, as_before(key, before), after)
 
 
 # the board
@@ -193,7 +132,14 @@ def _accept(loop: Loop, look: Look, rule: Rule) -> None:
         step=record.step if record else "",
         row=look.wanted,
         finished=look.at.final or look.at.through,
+        **_checkpoint(loop, look),
     )
+
+
+def _checkpoint(loop: Loop, look: Look) -> dict[str, Any]:
+    """Of a step that is over: what an entry says of it beside the rest."""
+    order = checkpoint_order(loop.lane, loop.run, look)
+    return {"checkpoint": dict(loop.doors.checkpoint(order))} if order is not None else {}
 
 
 def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
@@ -210,6 +156,7 @@ def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
         summary=summary[:MAX_SUMMARY],
         why=why,
         row=look.wanted if why == "review" else "",
+        **_checkpoint(loop, look),
     )
 
 
@@ -239,12 +186,13 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.LEAVE: _leave,
     Action.FINISH: _finish,
     Action.FAIL: _fail,
-    Action.WAIT_FOR_ANSWER: _wait_for_answer,
+    Action.WAIT_FOR_ANSWER: questioning.wait_for_answer,
     Action.WAIT_FOR_AGENT: _wait_for_agent,
     Action.WAIT_FOR_LIMIT: _wait_until,
     Action.WAIT_FOR_PAUSE: _wait_until,
-    Action.ASK: _ask,
-    Action.TAKE_ANSWER: _take_answer,
+    Action.ASK: questioning.ask,
+    Action.ANSWER: questioning.answer,
+    Action.TAKE_ANSWER: questioning.take_answer,
     Action.RESTORE_BOARD: _restore_board,
     Action.TAKE_IN: call_making.take_in,
     Action.BEGIN: _begin,

@@ -2,7 +2,9 @@
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 from ..core.errors import AutopilotError, FileError, Place
 from ..github.git import Git, GitError
@@ -13,8 +15,8 @@ from ..project.config import Commands
 from ..project.open import Project
 from ..project.settings_file import config_from_bytes
 from ..project.traces import CONFIG_NAME
+from .onlookers import Told
 from .snapshots import read_kept
-from .world.ground import Told
 
 
 def checks_of(project: Project) -> tuple[str, ...]:
@@ -23,12 +25,37 @@ def checks_of(project: Project) -> tuple[str, ...]:
     return (*commands.check, *commands.test, *commands.build)
 
 
+class _Committed(NamedTuple):
+    """The settings file as the base branch has it."""
+
+    base: str
+    raw: bytes
+    read: Callable[[str], bytes]  # a file beside it, by its path from the project's top
+
+
 def with_policy(project: Project, told: Told) -> Project:
     """The settings of the base branch, where they are committed there: an agent's branch cannot change them."""
+    found = _committed(project)
+    if found is None:
+        return project
+    path = os.path.join(project.root.path, CONFIG_NAME)
+    if read_kept(path) != found.raw:
+        text = f"{CONFIG_NAME} is not as on {found.base}; what is committed there counts"
+        told("notice", {"text": text}, time.time())
+    return project._replace(config=config_from_bytes(found.raw, f"{found.base}:{CONFIG_NAME}", found.read))
+
+
+def policy_bytes(project: Project) -> bytes:
+    """The file that with_policy goes by; empty where there is none."""
+    found = _committed(project)
+    return found.raw if found else read_kept(os.path.join(project.root.path, CONFIG_NAME)) or b""
+
+
+def _committed(project: Project) -> _Committed | None:
     git = Git(project.root.checkout)
     base = base_branch(git, project.config.base_branch) if git.work_tree is not None else None
     if base is None:
-        return project
+        return None
     part = os.path.relpath(project.root.path, git.top)
 
     def read(name: str) -> bytes:
@@ -41,11 +68,6 @@ def with_policy(project: Project, told: Told) -> Project:
         raise FileError("is not there", place=Place(f"{base}:{name}"))
 
     try:
-        raw = read(CONFIG_NAME)
+        return _Committed(base, read(CONFIG_NAME), read)
     except AutopilotError:
-        return project
-    path = os.path.join(project.root.path, CONFIG_NAME)
-    if read_kept(path) != raw:
-        text = f"{CONFIG_NAME} is not as on {base}; what is committed there counts"
-        told("notice", {"text": text}, time.time())
-    return project._replace(config=config_from_bytes(raw, f"{base}:{CONFIG_NAME}", read))
+        return None

@@ -4,55 +4,23 @@ ends, waits for a person, or is left."""
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
-from ..agents.shim.redaction import Redactor, secrets_of
 from ..board.sprint import Row
-from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError, UsageError
-from ..core.folding import fold
-from ..core.records import RunRecord
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
+from ..runs.cut_short import cut_short, set_paused
 from ..runs.finding import Run, unfinished
-from ..runs.journal import Journal, lane_entry
-from ..runs.layout import make_run, runs_folder
+from ..runs.layout import SESSION, make_run, runs_folder
 from ..runs.state import Status
-from ..runs.supervisor import hold
-from .lane import Lane, lane_from_json
-from .left_out import frozen_lane, keep_left_out
-from .loop import LaneLoop
+from ..runs.supervisor import hold, owners
+from .adopting import adopt_lane, take_over
+from .checkpointing import first_variables
+from .cleaning import clean_runs
+from .driving import NOTHING, RunEnd, drive, go_on, lane_of
+from .lane import Lane
+from .onlookers import Human, Told
 from .policy import with_policy
 from .setting_out import NO_CAPS, Caps, new_lane, target_row
-from .state_keeping import StateKeeper
-from .waiting import Waiting
-from .world import World
-from .world.ground import Human, Told
-
-SESSION = "main"
-EXIT_CODES = {
-    "completed": EXIT_DONE,
-    "not-done": EXIT_FAILED,
-    "failed": EXIT_FAILED,
-    "waiting": EXIT_HUMAN,
-    "handed-over": EXIT_HUMAN,
-    "left": EXIT_INTERRUPTED,
-}
-
-
-class RunEnd(NamedTuple):
-    status: str  # a word of EXIT_CODES; not-done: the run is over, and its story is not done
-    record: RunRecord
-    folder: str
-    lane: Lane
-    resumed: bool = False
-
-    @property
-    def run_id(self) -> str:
-        return os.path.basename(self.folder)
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
 
 
 def start_run(
@@ -65,91 +33,62 @@ def start_run(
     caps: Caps = NO_CAPS,
     retrospective: str | None = None,
     allow_dirty: bool = False,
+    session: str = SESSION,
+    unattended: Mapping[str, str] = NOTHING,
+    adopt: bool = False,
 ) -> RunEnd:
     """Run `key` (scope epic, story, or step: only its next step) to its end. A run of the same that was cut short
-    or paused is gone on with."""
+    or paused is gone on with. `adopt`: also where another tool has left one behind."""
     project = with_policy(project, told)
     row = target_row(project, scope, key)
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
-        for before in _under_way(project, scope, row):
+        for before in _under_way(project, scope, row, session):
             supervision.takes_up(before.id)
-            end = _go_on(project, before.folder, told, human, caps, scope="story" if scope == "epic" else scope)
+            one = "story" if scope == "epic" else scope
+            end = go_on(project, before.folder, told, human, caps, scope=one, unattended=unattended)
             if end.lane.key == row.key or end.status not in ("completed", "not-done"):
                 return end
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
-        ensure_excludes(project.root)
-        folder = make_run(runs_folder(project.root.path), SESSION, row.key, time.time())
+        lane = lane._replace(session=session, unattended=dict(unattended))
+        left = take_over(project, adopt=adopt)
+        _tidy(project, told)
+        folder = new_folder(project, lane)
+        if left is not None:
+            lane = adopt_lane(lane, left, folder)
         supervision.takes_up(os.path.basename(folder))
-        return _drive(project, lane, folder, told, human, resumed=False)
+        known = first_variables(lane, os.path.basename(project.root.path))
+        return drive(project, lane, folder, told, human, resumed=False, variables=known)
 
 
-def resume_run(project: Project, run: str | None = None, *, told: Told, human: Human | None = None) -> RunEnd:
-    """The newest run that is not over, or the one named."""
-    project = with_policy(project, told)
-    found = [one for one in unfinished(runs_folder(project.root.path)) if _lane_of(one) is not None]
-    wanted = [one for one in found if run is None or one.id == run] or [
-        one for one in found if run is not None and one.id.startswith(run)
-    ]
-    if not wanted:
-        what = f"no unfinished run is called {run}" if run else "there is no unfinished run"
-        raise UsageError(what, hint="bmad status")
-    with hold(project.state_folder, "resume", wanted[0].id):
-        return _go_on(project, wanted[0].folder, told, human, NO_CAPS)
+def _tidy(project: Project, told: Told) -> None:
+    """Runs that nobody looks after are set to paused, old ones go into the archive."""
+    runs = runs_folder(project.root.path)
+    for run in cut_short(runs, project.state_folder):
+        set_paused(run)
+        text = f"run {run.id} was cut short, and is paused now: bmad resume --run {run.id} goes on with it"
+        told("notice", {"text": text}, time.time())
+    busy = [os.path.basename(one.run) for one in owners(project.state_folder)]
+    old = clean_runs(project.root, time.time(), busy=busy)
+    if old:
+        text = f"{len(old)} old {'run' if len(old) == 1 else 'runs'} moved to the archive: bmad runs --all"
+        told("notice", {"text": text}, time.time())
 
 
-def _lane_of(run: Run) -> Lane | None:
-    """None: not a run of the loop, or one of a workflow that nobody understands any more."""
-    entry = lane_entry(run.folder)
-    try:
-        return lane_from_json(entry.data) if entry is not None else None
-    except (AutopilotError, LookupError, TypeError):
-        return None
+def new_folder(project: Project, lane: Lane) -> str:
+    ensure_excludes(project.root)
+    return make_run(runs_folder(project.root.path), lane.session, lane.key, time.time())
 
 
-def _go_on(project: Project, folder: str, told: Told, human: Human | None, caps: Caps, scope: str = "") -> RunEnd:
-    entry = lane_entry(folder)
-    assert entry is not None, folder
-    lane = frozen_lane(folder, entry.data)
-    cost = lane.max_cost if caps.cost is None else caps.cost
-    lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
-    if scope and lane.scope != "epic":
-        lane = lane._replace(scope=scope)
-    return _drive(project, lane, folder, told, human, resumed=True)
-
-
-def _drive(project: Project, lane: Lane, folder: str, told: Told, human: Human | None, *, resumed: bool) -> RunEnd:
-    journal = Journal(folder, Redactor(secrets_of(os.environ)).value)
-    waiting = Waiting()
-    keeper = StateKeeper(project, lane, folder)
-
-    def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
-        keeper.told(kind, data, at)
-        told(kind, data, at)
-
-    world = World(project, lane, folder, journal, waiting, tell, human)
-    try:
-        with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
-            if not resumed:
-                keep_left_out(folder, lane.dirty)
-                world.note("run", {"run_id": os.path.basename(folder), "target": lane.key, **lane.to_json()})
-            keeper.begin(fold(world.entries()))
-            if resumed:
-                world.note("resumed", {})
-            loop = LaneLoop(world, lane)
-            status = loop.to_end()
-        return RunEnd(status, loop.run, folder, lane, resumed)
-    finally:
-        waiting.close()
-        journal.close()
-
-
-def _under_way(project: Project, scope: str, row: Row) -> list[Run]:
+def _under_way(project: Project, scope: str, row: Row, session: str) -> list[Run]:
     """Runs to go on with: of the same story or epic; and before an epic's own, those of its single stories, whose
     work lies in the tree."""
+    found = [(run, lane_of(run)) for run in unfinished(runs_folder(project.root.path))]
     heads = [
-        (run, lane) for run in unfinished(runs_folder(project.root.path)) if (lane := _lane_of(run)) is not None
+        (run, lane)
+        for run, lane in found
+        if lane is not None and lane.scope != "workflow" and lane.session == session
+        if run.state.status is not Status.FAILED  # aborted: over
     ]
-    heads = [(run, lane) for run, lane in heads if run.state.status is not Status.FAILED]  # aborted: over
     same = [run for run, lane in heads if lane.key == row.key]
     if scope != "epic":
         return same[:1]

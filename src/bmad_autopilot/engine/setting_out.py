@@ -72,6 +72,7 @@ def new_lane(
         retrospective=retrospective or config.retrospective,
         checks=checks_of(project),
         unprotected=config.unprotected,
+        human_checkpoint=config.human_checkpoint,
         dirty=(*ground.dirty, *ground.untracked),
     )
     stories = stories_of(lane, read_board(project.require_board()).rows)

@@ -13,6 +13,7 @@ from ..files import Text, read_bytes, write_atomic
 from ..github.private_settings import private_settings
 from ..project.gitdir import find_work_tree
 from .books import Books
+from .review_files import misnamed_reviews
 
 METADATA = ".claude-metadata.json"  # what a workspace is for, as a person wrote it
 BOARD = "board.before"
@@ -35,6 +36,8 @@ def keep_before(folder: str, books: Books, checkout: str) -> None:
         _copy(books.spec, f"{folder}/{SPEC}")
     if os.path.lexists(books.review):
         os.replace(books.review, f"{folder}/{OLD_VERDICT}")
+    for number, other in enumerate(misnamed_reviews(books), 2):
+        os.replace(other, f"{folder}/{number}-{OLD_VERDICT}")
     metadata = os.path.join(checkout, METADATA)
     if os.path.isfile(metadata):
         _copy(metadata, f"{folder}/{METADATA}")

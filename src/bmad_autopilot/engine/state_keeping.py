@@ -1,19 +1,24 @@
-"""What other tools read of a run: `state.json` (001) and `.run-epic-state.json` (000), kept true as it goes on."""
+"""What other tools and people read of a run: `state.json` and `workflow-status.md` (001), `.run-epic-state.json`
+(000), kept true as it goes on."""
 
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from ..core.folding import apply
-from ..core.records import RunRecord
+from ..core.records import RunRecord, StepRecord
 from ..project.open import Project
 from ..runs.epic_state import EpicState, Failure, StepDone, write_epic_state
 from ..runs.epic_state import Status as EpicStatus
-from ..runs.state import RunState, Status, stamped, write_state
+from ..runs.state import Artefact, RunState, Status, marked, stamped, write_state
+from ..runs.status_page import Page, StepLine, write_status_page
 from .lane import Lane
 
 EPIC_STATE = ".run-epic-state.json"
-MOMENTS = frozenset("run resumed story accepted round asked answered commit finished left waiting".split())
+# `step` is the intent: a reader sees what is about to be done before it is.
+MOMENTS = frozenset(
+    "run resumed story step ended accepted round asked answered commit finished left waiting".split()
+)
 MAX_STEPS = 50  # shown in the epic's state
 
 _STATUSES = {"completed": Status.COMPLETED, "failed": Status.FAILED}
@@ -23,6 +28,7 @@ class StateKeeper:
     """Listens to the journal; folds it for itself, so that what it writes is what is recorded."""
 
     def __init__(self, project: Project, lane: Lane, folder: str) -> None:
+        self._project = project
         self._epic_state = os.path.join(project.folders.implementation, EPIC_STATE)
         self._lane = lane
         self._folder = folder
@@ -45,25 +51,82 @@ class StateKeeper:
             self._write(at)
 
     def _write(self, at: float) -> None:
+        state = self._state()
+        made = self._run.checkpoints[-1] if self._run.checkpoints else None
+        state = stamped(state, at) if made is None else marked(state, at, str(made["digest"]))
+        write_state(self._folder, state)
+        write_status_page(self._folder, self._page(state))
+        if self._lane.scope != "workflow":
+            write_epic_state(self._epic_state, self._of_epic(state.status))
+
+    def _state(self) -> RunState:
         run, lane = self._run, self._lane
         steps = [step for story in run.stories.values() for step in story.steps]
         completed = tuple(sorted(step.number for step in steps if step.accepted))
-        status = _STATUSES.get(run.ended, Status.PAUSED if self._paused else Status.RUNNING)
-        state = RunState(
+        return RunState(
             os.path.basename(self._folder),
-            workflow_path=lane.workflow.name,
-            session_branch="main",
+            workflow_path=lane.path or lane.workflow.name,
+            session_branch=lane.session,
             started_at=run.began,
-            status=status,
+            status=_STATUSES.get(run.ended, Status.PAUSED if self._paused else Status.RUNNING),
             steps_completed=completed,
             current_step=run.steps,
             total_steps=max(run.steps, lane.stories * len(lane.workflow.steps)),
             resume_from_step=max(completed, default=0) + 1,
-            session_variables={"target": lane.key, "story": self._story(), "branch": lane.branch},
+            session_variables=run.variables,
+            artefacts_produced=tuple(
+                Artefact(int(one["step"]), str(one["name"]), str(one["path"]))
+                for made in run.checkpoints
+                for one in made["artefacts"]
+            ),
             issues=tuple(filter(None, [run.question and run.question.get("text")])),
         )
-        write_state(self._folder, stamped(state, at))
-        write_epic_state(self._epic_state, self._of_epic(status))
+
+    def _page(self, state: RunState) -> Page:
+        run, lane = self._run, self._lane
+        steps = [(story.key, step) for story in run.stories.values() for step in story.steps]
+        steps.sort(key=lambda one: one[1].number)
+        at_work = next((step for _, step in reversed(steps) if _is_called(step)), None)
+        return Page(
+            lane.workflow.name,
+            state.run_id,
+            lane.session,
+            state.status.value,
+            state.started_at,
+            state.last_checkpoint,
+            self._agent(at_work) if at_work else "",
+            state.current_step,
+            state.total_steps,
+            tuple(self._line(key, step) for key, step in steps),
+            state.session_variables,
+            state.artefacts_produced,
+            tuple(map(str, state.issues)),
+            f"bmad resume --run {state.run_id}" if state.status is not Status.COMPLETED else "",
+        )
+
+    def _line(self, story: str, step: StepRecord) -> StepLine:
+        ended = [call.ended for call in step.calls if call.ended is not None]
+        seconds = sum(float(one.get("seconds", 0.0)) for one in ended)
+        made = next((one for one in reversed(self._run.checkpoints) if one["step"] == step.number), None)
+        output = str(made["artefacts"][0]["path"]) if made else str(ended[-1].get("finding", "")) if ended else ""
+        story = story if self._lane.scope != "workflow" else ""
+        return StepLine(step.number, step.step, self._status(step), self._agent(step), seconds, output, story)
+
+    def _status(self, step: StepRecord) -> str:
+        if step.accepted:
+            return "done"
+        if step.closed:
+            return "failed"
+        asked = self._run.question
+        if asked is not None and asked.get("number") == step.number:
+            return "waiting"
+        return "running"
+
+    def _agent(self, step: StepRecord) -> str:
+        workflow = self._lane.workflow
+        role = next((one.role for one in (*workflow.steps, workflow.fix) if one.name == step.step), "dev")
+        config = self._project.config
+        return config.agent_of(role) if role in config.roles else role  # a command has no agent
 
     def _of_epic(self, status: Status) -> EpicState:
         finished = [story.key for story in self._run.stories.values() if story.finished]
@@ -80,3 +143,7 @@ class StateKeeper:
 
     def _story(self) -> str:
         return next(reversed(self._run.stories), self._lane.key)
+
+
+def _is_called(step: StepRecord) -> bool:
+    return step.open and step.last is not None and step.last.ended is None

@@ -60,9 +60,11 @@ class Waiting:
             self._poll((), left)
         return self.stops > 1
 
-    def until(self, when: float) -> None:
-        """At most a rescan's length at a time: a clock may be set, a laptop may sleep."""
-        self._poll((), min(max(0.0, when - time.time()), RESCAN))
+    def until(self, when: float, files: tuple[str, ...] = ()) -> None:
+        """At most a rescan's length at a time: a clock may be set, a laptop may sleep. Or until one of these files
+        has changed."""
+        self._watch(files)
+        self._poll((self._files,), min(max(0.0, when - time.time()), RESCAN))
 
     def for_call(self, folder: str, files: tuple[str, ...], progress: Callable[[], None] | None) -> None:
         """Until the call's supervisor has ended, one of these files has changed, or it is time to look again."""

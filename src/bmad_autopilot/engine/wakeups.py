@@ -37,8 +37,10 @@ class FileWatch:
 
     def _watch(self) -> None:
         try:
-            self._listen()
+            with suppress(OSError):  # no more watches to be had
+                self._listen()
         finally:
+            self._stop.wait()  # an end that nobody asked for must not wake for ever whoever waits
             os.close(self._write)
 
     def _listen(self) -> None:

@@ -11,10 +11,10 @@ from .root import Root
 from .traces import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow
+    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow, StandingAnswer
 
 ROLES = ("sm", "dev", "revisor", "qa")
-ALL = "all"  # the answers that hold for every skill
+ALL = "all"  # the answers that hold for every skill, the choice that holds for every cause
 
 
 class Role(NamedTuple):
@@ -54,6 +54,7 @@ class Config(NamedTuple):
     max_cost: float | None = None  # dollars a run; None: no cap
     max_hours: float | None = None  # a run; None: no cap
     retrospective: str = "offer"
+    human_checkpoint: str = "none"
     bypass_permissions: bool = False
     unprotected: tuple[str, ...] = ()  # globs
     allowed: tuple[str, ...] = ()
@@ -63,6 +64,8 @@ class Config(NamedTuple):
     workflows: "Mapping[str, CustomWorkflow]" = MappingProxyType({})
     steps: "Mapping[str, CustomStep]" = MappingProxyType({})
     answers: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    standing: "tuple[StandingAnswer, ...]" = ()
+    unattended: Mapping[str, str] = MappingProxyType({})  # cause, or `all`: what is chosen where nobody is there
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def agent_of(self, role: str) -> str:
@@ -81,6 +84,21 @@ class Config(NamedTuple):
     def answers_of(self, skill: str | None) -> tuple[str, ...]:
         """The project's own standing answers for a skill, the most particular first."""
         return (*self.answers.get(skill or ALL, ()), *(self.answers.get(ALL, ()) if skill else ()))
+
+    def standing_answer(self, question: str, story: str = "") -> str | None:
+        """The first of the user's own that fits what is asked."""
+        return next((one.answer for one in self.standing if one.fits(question, story)), None)
+
+    def choice_for(self, cause: str) -> str:
+        """What is chosen where nobody is there; `ask`: to wait for somebody."""
+        from ..core.causes import chosen
+
+        return chosen(self.unattended, cause)
+
+    def overruled(self, unattended: Mapping[str, str]) -> "Config":
+        """With what the command line chooses; what it says of all causes is the last word on each."""
+        kept = {} if ALL in unattended else self.unattended
+        return self._replace(unattended={**kept, **unattended})
 
 
 def load_config(root: Root) -> Config:

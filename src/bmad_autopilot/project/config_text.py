@@ -3,7 +3,7 @@
 import json
 
 from .config import Commands
-from .schema import AMOUNT, KEYS, LIST, OPEN, TABLES, TEXT, Key
+from .schema import AMOUNT, ARRAYS, KEYS, LIST, OPEN, TABLES, TEXT, Key
 
 _HEAD = """\
 # BMAD Autopilot: settings of this project. Commit this file.
@@ -19,7 +19,7 @@ def render_config(detected: Commands) -> str:
         if table:
             # An empty table of the user's own names would be looked into by everything that reads the file.
             own = table in (*OPEN, *OPEN.values())
-            lines += ["", f"# [{table}]" if own else f"[{table}]"]
+            lines += ["", f"# [[{table}]]" if table in ARRAYS else f"# [{table}]" if own else f"[{table}]"]
         for key in KEYS:
             if key.table == table:
                 lines += _entry(key, getattr(detected, key.name) if table == "commands" else None)

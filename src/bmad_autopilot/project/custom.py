@@ -1,6 +1,8 @@
 """What a project defines itself: agents that are any command, launchers that take an agent elsewhere, steps and
 workflows."""
 
+import re
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 EXIT = "exit"
@@ -10,6 +12,7 @@ MAX_STEPS = 20  # of a workflow
 # What an agent is told in advance by the project, in all and each.
 MAX_ANSWERS = 12
 MAX_ANSWER = 500
+MAX_ASKED = 4000  # characters of a question that a pattern is tried on
 
 
 class CustomAgent(NamedTuple):
@@ -49,3 +52,16 @@ class CustomWorkflow(NamedTuple):
     """One [workflows.NAME] table."""
 
     steps: tuple[str, ...] = ()
+
+
+class StandingAnswer(NamedTuple):
+    """One [[standing_answers]] table."""
+
+    pattern: str = ""  # a regular expression, found anywhere in the question, in any case
+    answer: str = ""
+    story: str | None = None  # a glob of story keys; None: all
+
+    def fits(self, question: str, story: str) -> bool:
+        if self.story is not None and not fnmatchcase(story, self.story):
+            return False
+        return re.search(self.pattern, question[:MAX_ASKED], re.IGNORECASE) is not None

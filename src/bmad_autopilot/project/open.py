@@ -9,7 +9,6 @@ from .config import Config, load_config
 from .folders import Folders, find_folders, require_board
 from .layers import read_settings
 from .root import Root, find_root
-from .traces import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from .skills import Skill
@@ -37,8 +36,7 @@ class Project(NamedTuple):
 
     @property
     def state_folder(self) -> str:
-        """Ours alone, shared by all worktrees, and never part of the tree."""
-        return os.path.join(self.root.common_dir or os.path.join(self.root.path, OUTPUT_FOLDER), "bmad-autopilot")
+        return self.root.state_folder
 
 
 def open_project(start: str, *, home: str | None = None) -> Project:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 # `${x}` is the shell's and `{{x}}` is Go's: both are left alone. Compiled at first use: `bmad status` has none.
-_PLACEHOLDER = r"(?<![{$])\{([a-z_]+)\}(?!\})"
+_PLACEHOLDER = r"(?<![{$])\{([a-z_][a-z0-9_]*)\}(?!\})"
 
 AGENT = ("prompt", "name", "branch", "story", "model", "session", "worktree")
 LAUNCHER = ("worktree", "name", "attempt", "target")

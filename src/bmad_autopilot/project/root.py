@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..core.errors import FileError, Place
 from .gitdir import WorkTree, find_work_tree, main_checkout
-from .traces import has_traces
+from .traces import OUTPUT_FOLDER, has_traces
 
 
 class Root(NamedTuple):
@@ -23,6 +23,11 @@ class Root(NamedTuple):
     def places(self) -> tuple[str, ...]:
         """Where project files may lie: here first, then at the owner (git ignores them in many projects)."""
         return (self.checkout, self.path) if self.is_linked else (self.path,)
+
+    @property
+    def state_folder(self) -> str:
+        """Ours alone, shared by all worktrees, and never part of the tree."""
+        return os.path.join(self.common_dir or os.path.join(self.path, OUTPUT_FOLDER), "bmad-autopilot")
 
 
 def find_root(start: str) -> Root:

@@ -12,6 +12,7 @@ WORKFLOWS = ("auto", "lean", "full", "build")
 KINDS = ("devcontainer", "docker", "ssh")
 COMPLETIONS = ("exit", "evidence")
 RETROSPECTIVES = ("offer", "run", "never")
+HUMAN_CHECKPOINTS = ("none", "before_dev", "after_each_story", "after_each_epic")
 # What a step may set itself; a story is done by a verdict, or by the end of its workflow.
 STEP_STATUSES = (READY, IN_PROGRESS, REVIEW)
 # The steps that are known without a word about them: their skill, and what they owe.
@@ -37,12 +38,19 @@ OPEN = {
     "workflows": "workflows.NAME",
     "steps": "steps.NAME",
     "answers": "answers.SKILL",
+    "unattended": "unattended.CAUSE",
 }
+ARRAYS = ("standing_answers",)  # tables that may stand there several times: [[…]]
 
 Owner: TypeAlias = type[NamedTuple]
 
 _OWNERS: dict[str, Owner] = {"commands": Commands, **{f"roles.{role}": Role for role in ROLES}}
-_FIELDS = {"permissions.allow": "allowed", "environment.pass": "passed", "gates.allow": "unprotected"}
+_FIELDS = {
+    "permissions.allow": "allowed",
+    "environment.pass": "passed",
+    "gates.allow": "unprotected",
+    "standing_answers.question": "pattern",
+}
 
 
 class Key(NamedTuple):
@@ -59,12 +67,12 @@ class Key(NamedTuple):
     def default(self) -> str | float | tuple[str, ...] | None:
         """What a Config without this key holds; None: worked out from the project, or needed, or no such thing."""
         value: str | float | tuple[str, ...] | None = self.owner._field_defaults.get(self.field)
-        return value
+        return value if value != "" else None
 
     @property
     def owner(self) -> Owner:
         """What its value becomes a part of."""
-        if self.table in OPEN.values():
+        if self.table in (*OPEN.values(), *ARRAYS):
             from . import custom
 
             return {
@@ -72,6 +80,7 @@ class Key(NamedTuple):
                 "launchers.NAME": custom.CustomLauncher,
                 "workflows.NAME": custom.CustomWorkflow,
                 "steps.NAME": custom.CustomStep,
+                "standing_answers": custom.StandingAnswer,
             }[self.table]
         return _OWNERS.get(self.table, Config)
 
@@ -121,6 +130,7 @@ KEYS: tuple[Key, ...] = (
     Key("", "max_cost", AMOUNT, "Dollars a run may cost before a person is asked.", (), 0, 100_000),
     Key("", "max_hours", AMOUNT, "Hours a run may take before a person is asked.", (), 0, 8760),
     Key("", "retrospective", TEXT, "What becomes of an epic's retrospective once it is over.", RETROSPECTIVES),
+    Key("", "human_checkpoint", TEXT, "Where a person is asked before a run goes on.", HUMAN_CHECKPOINTS),
     Key("", "bypass_permissions", BOOL, "Let agents do anything without asking. Only inside a sandbox."),
     *(key for role in ROLES for key in _role(role)),
     Key("commands", "install", TEXT, "Installs what the project needs, in a fresh worktree."),
@@ -138,6 +148,15 @@ KEYS: tuple[Key, ...] = (
         LIST,
         f"Standing answers of your own, told to whoever works with this skill; `{ALL}`: to everybody.",
     ),
+    Key(
+        "unattended",
+        "CAUSE",
+        TEXT,
+        "What is chosen where nobody is there to ask, by why one would be asked; `all`: for whatever offers it.",
+    ),
+    Key("standing_answers", "question", TEXT, "Needed. A regular expression that is looked for in a question."),
+    Key("standing_answers", "answer", TEXT, "Needed. The answer to such a question."),
+    Key("standing_answers", "story", TEXT, "Only for stories with such keys, as a glob; unset: for all."),
     Key("workflows.NAME", "steps", LIST, "Needed. The names of its steps, in order."),
     Key("steps.NAME", "role", TEXT, "Who does it.", ROLES),
     Key("steps.NAME", "skill", TEXT, "BMAD's skill that does it, without `bmad-`."),

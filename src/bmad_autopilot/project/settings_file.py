@@ -7,7 +7,7 @@ from ..core.errors import FileError, Place
 from ..files import Text, read_text
 from .config import ROLES, Commands, Config, Role
 from .layers import Setting
-from .schema import AMOUNT, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
+from .schema import AMOUNT, ARRAYS, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
 from .settings_errors import refusal, shown, suggest, unknown_key
 from .toml import MAX_TOML, Table, load_toml
 
@@ -68,7 +68,7 @@ def _make(path: str, values: Mapping[str, object]) -> Config:
         commands=Commands(**_inside(values, "commands.")),
         **cast(dict[str, Any], fields),
     )
-    return _with_custom(config, values) if OPEN.keys() & values.keys() else config
+    return _with_custom(config, values) if {*OPEN, *ARRAYS} & values.keys() else config
 
 
 def _with_custom(config: Config, values: Mapping[str, object]) -> Config:
@@ -80,6 +80,8 @@ def _with_custom(config: Config, values: Mapping[str, object]) -> Config:
         workflows={name: custom.CustomWorkflow(**parts) for name, parts in _each(values, "workflows")},
         steps={name: custom.CustomStep(**parts) for name, parts in _each(values, "steps")},
         answers=_inside(values, "answers."),
+        unattended=_inside(values, "unattended."),
+        standing=tuple(custom.StandingAnswer(**parts) for parts in _rows(values, "standing_answers")),
     )
 
 
@@ -93,6 +95,11 @@ def _each(values: Mapping[str, object], table: str) -> list[tuple[str, dict[str,
     return [(name, _inside(values, f"{table}.{name}.")) for name in names]
 
 
+def _rows(values: Mapping[str, object], table: str) -> list[dict[str, Any]]:
+    """What stands in each of several tables of one name, by the fields of their owner."""
+    return [dict(cast(Mapping[str, Any], row)) for row in cast(tuple[object, ...], values.get(table, ()))]
+
+
 def _check(text: Text, data: Table) -> dict[str, object]:
     """Every value under its full name, each of a known key and of its type; the names of the user's own tables
     under the table they stand in; else a FileError with the line."""
@@ -103,7 +110,11 @@ def _check(text: Text, data: Table) -> dict[str, object]:
     while todo:
         name, shape, value = todo.pop(0)
         if shape in _KNOWN:
-            values[name] = _value(text, name, _KNOWN[shape], value)
+            values[name] = check_value(text, name, _KNOWN[shape], value)
+        elif shape in ARRAYS:
+            from .settings_people import check_array
+
+            values[name] = check_array(text, name, value, check_value)
         elif shape in tables:
             if not isinstance(value, dict):
                 raise refusal(text, name, f"`{name}` must be a table", f"[{name}]", shown(value))
@@ -128,7 +139,7 @@ def _prefixes(table: str) -> list[str]:
     return [".".join(parts[: count + 1]) for count in range(len(parts))]
 
 
-def _value(text: Text, name: str, key: Key, value: object) -> object:
+def check_value(text: Text, name: str, key: Key, value: object) -> object:
     if key.type == NUMBER:
         if isinstance(value, bool) or not isinstance(value, int) or not key.least <= value <= key.most:
             expected = f"a whole number from {key.least} to {key.most}"

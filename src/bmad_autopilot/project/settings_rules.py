@@ -50,6 +50,10 @@ def check_rules(text: Text, config: Config, values: Mapping[str, object]) -> Non
             raise refusal(text, full, f"`{full}` holds what is not handed to agents", "", shown(name), hint)
     _check_globs(text, config.unprotected)
     _check_answers(text, config)
+    if config.unattended:
+        from .settings_people import check_unattended
+
+        check_unattended(text, config.unattended)
     if config.story_timeout > config.story_timeout_cap:
         hint = f"set story_timeout_cap to {config.story_timeout} or more"
         found = f"{config.story_timeout}, and a cap of {config.story_timeout_cap}"

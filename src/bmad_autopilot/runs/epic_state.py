@@ -50,7 +50,7 @@ def read_epic_state(path: str) -> EpicState | None:
         epic_id=text_of(data.get("epicId")),
         current_story_key=text_of(data.get("currentStoryKey")) or None,
         started_at=seconds_of(data.get("startedAt")),
-        status=Status.RUNNING if data.get("status") == Status.RUNNING else Status.PAUSED,
+        status=_status(data.get("status")),
         last_failure=_failure(data.get("lastFailure")),
         last_steps=tuple(_step(item) for item in list_of(data.get("lastSteps")) if isinstance(item, dict)),
         last_story_completed=text_of(data.get("lastStoryCompleted")) or None,
@@ -86,6 +86,10 @@ def write_epic_state(path: str, state: EpicState) -> None:
 _KNOWN = frozenset(
     ("epicId", "currentStoryKey", "startedAt", "status", "lastFailure", "lastSteps", "lastStoryCompleted", "runId")
 )
+
+
+def _status(value: object) -> Status:
+    return Status.RUNNING if text_of(value).strip().lower() == Status.RUNNING else Status.PAUSED
 
 
 def _failure(value: object) -> Failure | None:

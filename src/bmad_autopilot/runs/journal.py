@@ -50,6 +50,10 @@ class Journal:
         self._seen = _Position()
         self._odd: dict[int, Diagnostic] = {}
 
+    def redacted(self, value: object) -> object:
+        """As it would be written here."""
+        return self._redact(value)
+
     def append(self, kind: str, /, **fields: object) -> Entry:
         """Written, and on disk, when this returns."""
         if self._fd < 0:

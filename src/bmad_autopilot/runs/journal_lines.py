@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 MAX_LINE = 256 * 1024
 MAX_DEPTH = 40
 CLIPPED = "… [clipped]"
+LATEST = 253_402_300_799  # the last second of the year 9999
 
 _LIMITS = (
     64 * 1024,
@@ -53,7 +54,8 @@ def parse(line: bytes) -> Entry | None:
     except (ValueError, RecursionError, LookupError, TypeError):
         return None
     ours = type(n) is int and n > 0 and isinstance(at, int | float) and isinstance(kind, str)
-    return Entry(n, float(at), kind, data) if ours and isinstance(data, dict) else None
+    is_moment = ours and 0 <= at <= LATEST  # neither infinite nor no number, which JSON in Python can be
+    return Entry(n, float(at), kind, data) if is_moment and isinstance(data, dict) else None
 
 
 def _dump(record: dict[str, object]) -> bytes:

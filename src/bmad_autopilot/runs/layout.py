@@ -9,6 +9,7 @@ from ..core.errors import UsageError
 from ..project.traces import OUTPUT_FOLDER
 
 ARCHIVE = "archive"
+SESSION = "main"  # the session branch of a run that names none
 MAX_NAME = 80
 MAX_ATTEMPTS = 1000
 
@@ -76,6 +77,11 @@ def find_runs(runs: str) -> list[tuple[str, str]]:
     return [(session, run) for session in sessions for run in _folders(f"{runs}/{session}") if _RUN.match(run)]
 
 
+def find_archived(runs: str) -> list[tuple[str, str]]:
+    """Session and name of every run in the archive."""
+    return find_runs(os.path.join(runs, ARCHIVE))
+
+
 def find_attempts(runs: str) -> list[Place]:
     """Every agent call there is, the newest run first, and in a run the last call first."""
     found = [(begun(run), place) for session, run in find_runs(runs) for place in _attempts(runs, session, run)]
@@ -87,6 +93,14 @@ def begun(run: str) -> tuple[str, int]:
     match = _RUN.match(run)
     assert match is not None, run
     return match["time"], int(match["again"] or 1)
+
+
+def is_within(folder: str, path: str) -> bool:
+    """A path from a file, which may climb out, or lead out by a link."""
+    if not path or os.path.isabs(path) or "\0" in path:
+        return False
+    top = os.path.realpath(folder)
+    return os.path.realpath(os.path.join(top, path)).startswith(top + os.sep)
 
 
 def _attempts(runs: str, session: str, run: str) -> list[Place]:

@@ -4,6 +4,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..core.causes import Kind as Kind
 from ..core.errors import FileError, Place
 from .json_files import Object, list_of, number_of, read_object, text_of
 from .times import iso, seconds_of
@@ -17,11 +18,6 @@ CUT = " … [cut]"
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class Kind(StrEnum):
-    QUESTION = "question"
-    INTERVENTION = "intervention"  # a choice on a step that has stopped
-
-
 class Source(StrEnum):
     AGENT = "agent"
     US = "us"
@@ -30,6 +26,7 @@ class Source(StrEnum):
 class By(StrEnum):
     HUMAN = "human"
     STANDING = "standing"  # an answer given in advance
+    POLICY = "policy"  # what the settings choose where nobody is there
     US = "us"  # withdrawn: nobody needs an answer any more
 
 
@@ -55,6 +52,8 @@ class Question(NamedTuple):
     answer: str | None = None
     answered_at: float = 0.0
     by: By | None = None
+    cause: str = ""  # a word of core.causes; "" in files of older runs
+    because: str = ""  # why that is recommended
 
     @property
     def key(self) -> tuple[str, str, int, str, int]:
@@ -79,6 +78,8 @@ def bounded(question: Question) -> Question:
         options=options,
         recommended=recommended or None,
         reason=cleaned(question.reason, MAX_OPTION),
+        cause=cleaned(question.cause, MAX_OPTION),
+        because=cleaned(question.because, MAX_OPTION),
         state_id=cleaned(question.state_id, MAX_OPTION),
     )
 
@@ -113,6 +114,8 @@ def read_question(path: str, id: str) -> Question | None:
         state_file=text_of(data.get("state_file")),
         state_id=text_of(data.get("state_id")),
         turn=number_of(data.get("turn")),
+        cause=text_of(data.get("cause")),
+        because=text_of(data.get("because")),
     )
     if not asked.question or not asked.story:
         problem = "asks nothing" if not asked.question else "names no story"

@@ -61,7 +61,11 @@ def checkpoint_id(run_id: str, step: int, variables: Mapping[str, Any]) -> str:
 
 def stamped(state: RunState, now: float) -> RunState:
     """The state as a checkpoint of this moment."""
-    digest = checkpoint_digest(state.run_id, state.current_step, state.session_variables)
+    return marked(state, now, checkpoint_digest(state.run_id, state.current_step, state.session_variables))
+
+
+def marked(state: RunState, now: float, digest: str) -> RunState:
+    """The state at this moment, with the checkpoint that one would go back to."""
     return state._replace(last_checkpoint=now, checkpoint_id=digest[:SHORT_ID], checkpoint_digest=digest)
 
 
@@ -96,7 +100,7 @@ def read_state(run: str) -> RunState | None:
         total_steps=number_of(data.get("total_steps")),
         resume_from_step=number_of(data.get("resume_from_step")),
         session_variables=variables if isinstance(variables, dict) else {},
-        artefacts_produced=tuple(map(_artefact, list_of(data.get("artefacts_produced")))),
+        artefacts_produced=tuple(map(artefact_of, list_of(data.get("artefacts_produced")))),
         checkpoint_id=text_of(data.get("checkpoint_id")),
         issues=tuple(list_of(data.get("issues"))),
         agent_notes=text_of(data.get("agent_notes")),
@@ -110,7 +114,7 @@ def status_of(value: object) -> Status:
     return _STATUSES.get(text_of(value).strip().lower(), Status.PAUSED)
 
 
-def _artefact(value: object) -> Artefact:
+def artefact_of(value: object) -> Artefact:
     if isinstance(value, dict):
         path = text_of(value.get("path"))
         name = text_of(value.get("name")) or os.path.basename(path)

@@ -11,9 +11,11 @@ from typing import NamedTuple
 from ..core.errors import ConflictError, FileError
 from ..files import is_locked, locked, read_bytes
 from .json_files import number_of, text_of
+from .layout import folder_name
 from .times import seconds_of
 
 NAME = "supervisor.lock"
+_WORKFLOWS = "workflow."
 MAX_NOTE = 64 * 1024
 MAX_COMMAND = 500
 
@@ -57,22 +59,37 @@ class Supervision:
 
 
 @contextmanager
-def hold(state_folder: str, command: str, run: str = "") -> Iterator[Supervision]:
-    """Be the project's only supervisor until this ends, or this process does. The descriptor is closed in children
-    that execute another program, so an agent left running keeps nothing locked."""
+def hold(state_folder: str, command: str, run: str = "", name: str = NAME) -> Iterator[Supervision]:
+    """Be the project's only supervisor, or the only one of a workflow, until this ends, or this process does. The
+    descriptor is closed in children that execute another program: an agent left running keeps nothing locked."""
     os.makedirs(state_folder, exist_ok=True)
-    path = os.path.join(state_folder, NAME)
+    path = os.path.join(state_folder, name)
     with ExitStack() as held:
         try:
             held.enter_context(locked(path, seconds=_PATIENCE))
         except ConflictError:
-            raise _taken(owner(state_folder) or Owner()) from None
+            raise _taken(owner(state_folder, name) or Owner()) from None
         yield Supervision(path, Owner(os.getpid(), socket.gethostname(), command[:MAX_COMMAND], run, time.time()))
 
 
-def owner(state_folder: str) -> Owner | None:
-    """Who supervises this project now. A note without a lock is what a dead one has left: None."""
-    path = os.path.join(state_folder, NAME)
+def workflow_lock(session: str, workflow: str) -> str:
+    """The name of the lock of a workflow's own: two sessions, or two workflows, do not hold each other up."""
+    return f"{_WORKFLOWS}{folder_name(session)}.{folder_name(workflow)}.lock"
+
+
+def owners(state_folder: str) -> list[Owner]:
+    """All who supervise something in this project now, the project's own first."""
+    try:
+        names = sorted(name for name in os.listdir(state_folder) if name.startswith(_WORKFLOWS))
+    except OSError:
+        names = []
+    found = (owner(state_folder, name) for name in (NAME, *names) if name.endswith(".lock"))
+    return [one for one in found if one is not None]
+
+
+def owner(state_folder: str, name: str = NAME) -> Owner | None:
+    """Who holds this lock now. A note without a lock is what a dead one has left: None."""
+    path = os.path.join(state_folder, name)
     deadline = time.monotonic() + _NOTE_SECONDS
     while is_locked(path):
         found = _read(path)
@@ -96,7 +113,7 @@ def _taken(owner: Owner) -> ConflictError:
     return ConflictError(
         "another supervisor is at work in this project",
         found=f"{described(owner)}{run}",
-        expected="one supervisor per project",
+        expected="one supervisor per project, and one per session of a workflow",
         hint="bmad status shows where it is, bmad answer answers its questions; Ctrl-C there ends it",
     )
 

@@ -38,6 +38,7 @@ _USEFUL = {
     "budget": "more",
     "left-out": "close",
     "retrospective": "retry",
+    "human-checkpoint": "continue",
 }
 _LAST_WORD = {
     "ground": "retry",
@@ -46,6 +47,7 @@ _LAST_WORD = {
     "left-out": "close",
     "stuck": "abort",
     "retrospective": "leave",
+    "human-checkpoint": "continue",
 }
 _PATIENCE = 2  # the same question about the same story is answered usefully that often
 
@@ -77,6 +79,8 @@ class Humans:
             self._park(world, question.story)
         if answer in ("retry", "fix"):
             self._mend(world, question.code, question.story, thoroughly=answer == "fix" or heard > 1)
+        if asked.answer is not None:  # the settings were quicker
+            return
         asked.answer = answer
         world.did(Actor.PERSON, "answer", code=question.code, story=question.story, answer=answer)
 

@@ -172,7 +172,43 @@ def honest_stories_get_done(played: Played) -> Iterator[str]:
                 yield f"{key} of {played.scenario.cast.first.get(key, 'honest')} is {meaning}"
 
 
+def every_completed_step_has_its_checkpoint(played: Played) -> Iterator[str]:
+    """With the work tree as its call left it, under a ref that is there."""
+    for run, data in (*played.entries("accepted"), *played.entries("round")):
+        made = data.get("checkpoint")
+        if data.get("number") is None and not made:
+            continue  # its row said so when we came; or a round, which names no step of its own
+        if not made or made["ref"] not in played.world.saved:
+            yield f"{run}: {data.get('story')} {data.get('step')}"
+
+
+def what_asks_a_person_first_is_asked(played: Played) -> Iterator[str]:
+    """No code is written, and no further story begun, that a person wanted to be asked about before."""
+    for session in played.sessions:
+        stage = session.lane.human_checkpoint
+        asked: set[str] = set()
+        finished: set[str] = set()
+        for kind, data, _ in played.journal(session.run):
+            story = str(data.get("story", ""))
+            if kind == "asked" and data.get("stage") == stage:
+                asked.add(story)
+            elif kind == "accepted" and data.get("finished"):
+                finished.add(story)
+            elif _needs_word(stage, kind, data, finished) and story not in asked:
+                yield f"{session.run}: {story}"
+
+
+def _needs_word(stage: str, kind: str, data: Mapping[str, Any], finished: set[str]) -> bool:
+    if stage == "before_dev":
+        is_first = data.get("round") == 1 and not data.get("cause")
+        return kind == "step" and is_first and data.get("step") in ("dev", "build-auto")
+    is_story = kind == "story" and not str(data["story"]).startswith("epic-")
+    return stage == "after_each_story" and is_story and bool(finished)
+
+
 PROMISES: tuple[Promise, ...] = (
+    every_completed_step_has_its_checkpoint,
+    what_asks_a_person_first_is_asked,
     every_run_ends,
     every_story_ends_done_or_with_a_person,
     every_wait_has_a_bound,

@@ -69,7 +69,7 @@ def _unjustified(entries: list[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
             endings[data["number"], data["attempt"]] = str(data["finding"])
         elif kind == "asked":
             asked = data
-        elif kind == "answered" and data.get("means") in ("again", "otherwise"):
+        elif kind == "answered" and data.get("means") in ("again", "extend", "otherwise"):
             again.add(asked.get("number") or 0)
         elif kind == "call" and data["attempt"] > 1:
             before = endings.get((data["number"], data["attempt"] - 1))

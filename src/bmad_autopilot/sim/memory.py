@@ -25,6 +25,7 @@ class MemoryQuestion:
         self.asked = asked
         self.at = at
         self.answer: str | None = None
+        self.by = "human"
         self.answer_at: float | None = None  # when somebody will answer; None: nobody will
 
 
@@ -41,6 +42,7 @@ class World:
         self.questions: dict[tuple[str, str], MemoryQuestion] = {}
         self.parked_until = 0.0
         self.stop = False
+        self.pause = False
         self.saved: dict[str, Files] = {}
         self.readable_board = self.board  # as it was before a person spoilt it
         self._events: list[tuple[float, int, Callable[[], None]]] = []

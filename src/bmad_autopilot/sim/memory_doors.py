@@ -5,10 +5,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..board.sprint import Row
+from ..core.causes import chosen
 from ..core.errors import FileError, Place
 from ..core.records import Check
-from ..engine.doors import CallId, CallOrder, CommitOrder, Entry, Gathered, Question, Tree
+from ..engine.doors import (
+    Advance,
+    Asked,
+    CallId,
+    CallOrder,
+    CheckpointOrder,
+    CommitOrder,
+    Entry,
+    Gathered,
+    Question,
+    Tree,
+)
 from ..engine.lane import Lane
+from ..engine.looking import BY_POLICY
+from ..runs.state import SHORT_ID, checkpoint_digest
 from .faults import INTENTS, Phase
 from .log import Actor, Effect
 from .memory import MemoryQuestion, World
@@ -47,6 +61,25 @@ class MemoryDoors:
         self.world.log.effects.append(Effect(self.world.now, Actor.US, "note", self.run, {**data, "entry": kind}))
         self.world.point(kind, Phase.AFTER_INTENT if is_intent else Phase.AFTER_RECORD)
         return self.world.now
+
+    def checkpoint(self, order: CheckpointOrder) -> Mapping[str, Any]:
+        self.world.point("checkpoint", Phase.BEFORE_INTENT)
+        digest = checkpoint_digest(self.run, order.step, order.variables)
+        ref = f"refs/autopilot/checkpoints/{self.run}/{order.step}"
+        self.world.saved[ref] = self.world.git.at(order.tree) if order.tree else {}
+        self._done("checkpoint", step=order.step, ref=ref)
+        page = {"step": order.step, "name": order.name, "path": f"artefacts/step-{order.step:02}-output.md"}
+        kept = {name: value for name, value in order._asdict().items() if name not in ("output", "saved")}
+        return {**kept, "id": digest[:SHORT_ID], "digest": digest, "artefacts": [page], "ref": ref}
+
+    def settings(self) -> str:
+        return ""
+
+    def settle(self, *, keep: bool) -> Lane:
+        return self.lane
+
+    def changed_settings(self) -> str:
+        return ""
 
     def _done(self, kind: str, /, **data: Any) -> None:
         self.world.did(Actor.US, kind, self.run, **data)
@@ -149,6 +182,15 @@ class MemoryDoors:
         self.world.clear_state(story)
         self._done("clear-state", story=story)
 
+    def tail(self, call: CallId) -> str:
+        return f"{call.step} said this last"
+
+    def places(self, story: str, call: CallId) -> tuple[str, ...]:
+        return (f"{story}.md",)
+
+    def left_question(self, story: str) -> Asked | None:
+        return None
+
     # the project's checks
 
     def check(self, code: str) -> Check:
@@ -181,6 +223,21 @@ class MemoryDoors:
     def answer(self, question: str) -> str | None:
         return self.world.questions[self.run, question].answer
 
+    def advance(self, question: str) -> Advance | None:
+        asked = self.world.questions[self.run, question].asked
+        choice = chosen(self._cast.unattended, asked.cause)
+        is_free = not self.attended() and choice in asked.options
+        return Advance(choice, BY_POLICY, is_choice=True) if is_free else None
+
+    def record_answer(self, question: str, advance: Advance) -> None:
+        asked = self.world.questions[self.run, question]
+        if asked.answer is None:
+            asked.answer, asked.by = advance.text, advance.by
+            self._done("answer", code=asked.asked.code, story=asked.asked.story, answer=advance.text)
+
+    def answered_by(self, question: str) -> str:
+        return self.world.questions[self.run, question].by
+
     def deliver(self, question: str) -> None:
         asked = self.world.questions[self.run, question]
         self.world.deliver(asked)
@@ -192,6 +249,9 @@ class MemoryDoors:
 
     def stopping(self) -> bool:
         return self.world.stop
+
+    def pausing(self) -> bool:
+        return self.world.pause
 
     def wait(self, until: float | None, call: CallId | None) -> None:
         """To the next thing that happens, and at most until a slow look again."""

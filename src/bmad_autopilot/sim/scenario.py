@@ -5,6 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 from ..engine.lane import Lane
+from ..engine.observing import AFTER_EPIC, AFTER_STORY, BEFORE_DEV
 from ..workflows.pipelines import PIPELINES, Workflow
 from .habits import HABITS, Habit, Kind
 from .habits.liars_with_tests import TAMPERERS
@@ -20,6 +21,13 @@ _NOT_HERE = frozenset(("commits-state",))
 # What one of them has done to the sample's own tests, another cannot do again: one of them in a scenario. The same
 # holds of each liar: what it left behind is no news when it does so again.
 _WITH_TESTS = frozenset((*TAMPERERS, *TESTERS, "guts-in-review", "deletes-in-review"))
+_POLICIES: tuple[Mapping[str, str], ...] = (
+    {},
+    {},
+    {"all": "retry"},
+    {"all": "skip"},
+    {"failed": "retry", "liar": "skip", "checks": "abort", "timeout": "extend", "left-out": "leave"},
+)
 
 
 class Options(NamedTuple):
@@ -39,6 +47,8 @@ class Options(NamedTuple):
     max_cost: float | None = None
     max_hours: float | None = None
     retrospective: str | None = None
+    human_checkpoint: str | None = None
+    unattended: Mapping[str, str] | None = None
 
 
 class Cast:
@@ -48,6 +58,7 @@ class Cast:
         self.habits = habits
         self.first = dict(habits)
         self.humans: Humans
+        self.unattended: Mapping[str, str] = {}  # what the settings choose where nobody is there
 
     def habit_of(self, story: str) -> Habit:
         return HABITS[self.habits.get(story, "honest")]
@@ -67,6 +78,7 @@ class Scenario(NamedTuple):
     edits: list[float]
     stops: list[float]
     lost_rate: float  # of crashes that take the machine and its agents along
+    pauses: tuple[float, ...] = ()
 
 
 def chances(seed: int, what: str) -> Random:
@@ -92,11 +104,17 @@ def make_scenario(seed: int, options: Options) -> Scenario:
         max_hours=options.max_hours if options.max_hours is not None else _perhaps(rng, 0.1, (1.0, 12.0)),
         retrospective=options.retrospective or rng.choice(("offer", "run", "never")),
     )
+    people = chances(seed, "people")
+    stage = people.choice(("none", "none", "none", BEFORE_DEV, AFTER_STORY, AFTER_EPIC))
+    lane = lane._replace(human_checkpoint=options.human_checkpoint or stage)
+    chosen = people.choice(_POLICIES)
+    cast.unattended = chosen if options.unattended is None else options.unattended
     if not options.meddling:
         return Scenario(cast, lane, [], [], 0.0)
     edits = [rng.uniform(0.0, HORIZON) for _ in range(rng.choice((0, 0, 1, 3, 8)))]
     stops = [rng.uniform(0.0, HORIZON) for _ in range(rng.choice((0, 0, 1, 2)))]
-    return Scenario(cast, lane, edits, stops, 0.1)
+    pauses = tuple(people.uniform(0.0, HORIZON) for _ in range(people.choice((0, 0, 0, 1, 2))))
+    return Scenario(cast, lane, edits, stops, 0.1, pauses)
 
 
 def _habits(rng: Random, options: Options) -> dict[str, str]:

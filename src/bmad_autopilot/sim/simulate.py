@@ -74,11 +74,18 @@ def play(seed: int, options: Options = DEFAULTS) -> Played:
     scenario.cast.humans.edits(world, scenario.edits)
     for at in scenario.stops:
         world.schedule(at, lambda: setattr(world, "stop", True))
+    for at in scenario.pauses:
+        world.schedule(at, lambda: setattr(world, "pause", True))
     for number in range(1, options.epics + 1):
         lane = scenario.lane._replace(key=f"epic-{number}", epic=str(number))
         session = Session(f"run-{number}", lane)
         played.sessions.append(session)
+        head = world.git.head
         session.ending = _run(world, scenario, session, chances(seed, f"fate {number}"))
+        if not world.git.descends(world.git.head, head):
+            # What an agent took from the branch, in a run that still waits, a person puts back before the next.
+            world.git.head = head
+            world.did(Actor.PERSON, "put-history-back")
         session.finished = world.now
         session.rows = {key: row.meaning for key, row in rows_of(world.readable()).items()}
     return played
@@ -120,8 +127,8 @@ def _session(world: World, scenario: Scenario, run: str, lane: Lane, *, resumed:
 
 def _comes_back(world: World, scenario: Scenario, run: str, ending: str) -> bool:
     """Whether somebody starts it again."""
-    if ending == "left":
-        world.stop = False
+    if ending in ("left", "paused"):
+        world.stop = world.pause = False
         world.advance(world.now + REPAIR_SECONDS)
         return True
     if ending == "handed-over":

@@ -10,8 +10,10 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+from ..engine.wakeups import FileWatch
 from ..runs.answering import why_invalid
 from ..runs.question import Kind, Question
+from .interventions import MARGIN
 from .log_lines import fit, fit_below
 from .run_questions import question_lines
 from .run_view import LogView
@@ -19,7 +21,7 @@ from .terminal import clean
 
 MAX_TRIES = 20
 MAX_LINE = 64 * 1024
-LOOK_AGAIN = 1.0  # seconds: has somebody answered elsewhere?
+LOOK_AGAIN = 30.0  # seconds: a net below being told; some file systems tell nothing
 
 Answered = Callable[[], bool]
 
@@ -32,16 +34,25 @@ class TerminalHuman:
 
     def ask(self, question: Mapping[str, Any]) -> str | None:
         """What they say, once it is an answer. None: not now (Ctrl-D, or Ctrl-C, which is then told on), or no
-        longer: `answered`, where the question has it, says that somebody has answered elsewhere."""
+        longer: `answered`, where the question has it, says that somebody has answered elsewhere; `watched` names
+        the files by which one is told to look."""
         asked = Question(**{name: question[name] for name in Question._fields if name in question})
         answered: Answered = question.get("answered") or (lambda: False)
         self._show(asked)
+        files = FileWatch(question["watched"]) if question.get("watched") else None
+        try:
+            return self._until_answer(asked, answered, files)
+        finally:
+            if files is not None:
+                files.close()
+
+    def _until_answer(self, asked: Question, answered: Answered, files: FileWatch | None) -> str | None:
         for _ in range(MAX_TRIES):
-            said = self._read_line(answered)
+            said = self._read_line(asked, answered, files)
             if said is None:
                 return None
             if answered():
-                self._view.say(fit(clean(f"answered elsewhere; not used: {said}"), self._view.out, "  "))
+                self._view.say(fit(clean(f"no longer asked here; not used: {said}"), self._view.out, "  "))
                 return None
             problem = why_invalid(asked, said)
             if problem is None:
@@ -52,16 +63,17 @@ class TerminalHuman:
     def _show(self, asked: Question) -> None:
         out = self._view.out
         out.remeasure()
-        lines = question_lines(asked, ours=asked.kind is Kind.INTERVENTION)
-        shown = [text for line in lines for text in fit_below(clean(line), out, 2)]
+        margin = 0 if asked.kind is Kind.INTERVENTION else 2
+        shown = [text for line in question_lines(asked) for text in fit_below(clean(line), out, margin)]
         self._view.say(["", *shown])
 
-    def _read_line(self, answered: Answered) -> str | None:
-        self._view.outlet.write("answer (Ctrl-D: not now): ")
+    def _read_line(self, asked: Question, answered: Answered, files: FileWatch | None) -> str | None:
+        is_choice = asked.kind is Kind.INTERVENTION
+        self._view.outlet.write(f"{MARGIN}Choice: " if is_choice else "answer (Ctrl-D: not now): ")
         try:
             with _signals_interrupt():
-                if not _line_comes(answered):
-                    self._view.outlet.write("\nanswered elsewhere; what was typed here is not used\n")
+                if not _line_comes(answered, files):
+                    self._view.outlet.write("\nno longer asked here; what was typed is not used\n")
                     return None
                 line = sys.stdin.readline(MAX_LINE)
         except _Interrupted as interrupted:
@@ -76,14 +88,17 @@ class TerminalHuman:
         return line.rstrip("\r\n")
 
 
-def _line_comes(answered: Answered) -> bool:
+def _line_comes(answered: Answered, files: FileWatch | None) -> bool:
     """Wait for one. False: somebody has answered elsewhere. What was typed until then goes: it must not become the
     beginning of the answer to the next question."""
     try:
         fd = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):
         return True
-    while not select.select([fd], [], [], LOOK_AGAIN)[0]:
+    waited_for = [fd] if files is None else [fd, files.fileno()]
+    while fd not in select.select(waited_for, [], [], LOOK_AGAIN)[0]:
+        if files is not None:
+            files.clear()
         if answered():
             with suppress(termios.error):  # no terminal
                 termios.tcflush(fd, termios.TCIFLUSH)

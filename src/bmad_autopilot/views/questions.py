@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from ..core.commands import command
 from ..runs.answering import are_numbered
-from ..runs.question import Question
+from ..runs.question import Kind, Question
 from ..runs.supervisor import Owner, described
 from .calls import span
+from .interventions import head, option_lines
 from .terminal import Terminal, clean, cut, display_width, wrap
 
 MOST_LINES = 12  # of a context, in a list
@@ -23,6 +24,8 @@ class Waiting(NamedTuple):
     def command(self) -> str:
         """With what an answer could be: the recommended option, the first, or a place for words."""
         asked = self.question
+        if asked.kind is Kind.INTERVENTION:
+            return command("intervene", asked.story, asked.recommended or asked.options[0])
         if not asked.options:
             return command("answer", asked.story, "your answer")
         chosen = asked.recommended if asked.recommended in asked.options else asked.options[0]
@@ -52,19 +55,29 @@ def render(view: QuestionsView, out: Terminal) -> Iterator[str]:
 def one(waiting: Waiting, out: Terminal, most: int | None = None) -> Iterator[str]:
     """A question with its context and its options."""
     asked = waiting.question
-    words = [asked.step, asked.reason, f"waits {span(waiting.seconds)}"]
+    is_choice = asked.kind is Kind.INTERVENTION
+    words = [asked.step, "" if is_choice else asked.reason, f"waits {span(waiting.seconds)}"]
     if waiting.more:
         words.append(f"{waiting.more} more after it")
-    story, details = clean(asked.story), " · ".join(clean(word) for word in words if word)
+    story, details = (
+        clean(head(asked) if is_choice else asked.story),
+        " · ".join(clean(word) for word in words if word),
+    )
     if out.is_terminal and display_width(story) + 2 + display_width(details) > out.width:
         yield out.style(cut(story, out.width), "bold")
         yield from (out.style(line, "dim") for line in wrap(f"  {details}", out.width, "  "))
     else:
         yield f"{out.style(story, 'bold')}  {out.style(details, 'dim')}"
-    yield from _text(asked.question, out, None)
+    question = _text(asked.question, out, None)
+    if not is_choice:
+        yield from question
     for line in _text(asked.context, out, most):
         yield out.style(line, "dim")
-    yield from _options(asked, out)
+    if is_choice:
+        yield from question
+        yield from (text for line in option_lines(asked) for text in _fit(f"  {clean(line)}", out, " " * 6))
+    else:
+        yield from _options(asked, out)
 
 
 def _options(asked: Question, out: Terminal) -> Iterator[str]:
@@ -121,6 +134,8 @@ _SHOWN = (
     "reason",
     "kind",
     "source",
+    "cause",
+    "because",
 )
 
 

@@ -7,20 +7,24 @@ from ..engine.judging import STOPPED
 from .figures import counted, money, took, until
 from .log_lines import LogLine
 from .run_questions import asked_in, question_lines
-from .words import clip, failing, first_line, said_of
+from .words import clip, failing, first_line, resuming, said_of
 
 Data = Mapping[str, Any]
+Place = tuple[str, int, int]  # a run, the step it stands at, of how many
+
+ANYWHERE: Place = ("", 0, 0)
 
 
 class RunLog:
-    """`agents`: who does which role. `resuming`: which run, and where it stood. `shows_questions`: not where a
-    person is asked at this very terminal."""
+    """`agents`: who does which role. `at`: which run is gone on with, and where it stands. `shows_questions`:
+    not where a person is asked at this very terminal."""
 
     def __init__(
-        self, agents: Mapping[str, str], *, resuming: str = "the run", shows_questions: bool = True
+        self, agents: Mapping[str, str], *, at: Place = ANYWHERE, language: str = "", shows_questions: bool = True
     ) -> None:
         self._agents = agents
-        self._resuming = resuming
+        self._language = language
+        self._resuming = resuming(language, *at)
         self._shows_questions = shows_questions
         self._rows: dict[str, tuple[str, str]] = {}
         self._status: dict[str, str] = {}
@@ -155,7 +159,7 @@ class RunLog:
         step = self._steps.get(data.get("number") or 0, "")
         about = self._failing if data.get("code") in ("checks", "environment") else ""
         line = self._one(data, at, step, "asks", about, "yellow")[0]
-        block = question_lines(asked_in(data), ours=data.get("code") != "agent") if self._shows_questions else ()
+        block = question_lines(asked_in(data, step)) if self._shows_questions else ()
         return [line._replace(block=tuple(block))]
 
     def answered(self, data: Data, at: float) -> list[LogLine]:
@@ -164,7 +168,18 @@ class RunLog:
     # the run
 
     def resumed(self, data: Data, at: float) -> list[LogLine]:
-        return [LogLine(at, "", "", f"▶ Resuming {self._resuming}", color="bold")]
+        return [LogLine(at, "", "", self._resuming, color="bold")]
+
+    def forked(self, data: Data, at: float) -> list[LogLine]:
+        """The run that is gone on with now is another than the one that was named."""
+        step = int(data["step"]) + 1
+        self._resuming = resuming(self._language, str(data["run"]), step, max(step, int(data.get("steps", 0))))
+        branch = f", on branch {data['branch']}" if data.get("branch") else ""
+        lines = [LogLine(at, "", "", f"run {data['run']} begins at a checkpoint of {data['from']}{branch}")]
+        if data.get("saved"):
+            kept = f"git show --stat {data['saved']}"
+            lines.append(LogLine(at, "", "", f"what lay in the work tree is kept: {kept}"))
+        return lines
 
     def notice(self, data: Data, at: float) -> list[LogLine]:
         return [LogLine(at, "", "", clip(str(data.get("text", ""))), color="yellow")]
@@ -196,6 +211,7 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
     "asked": RunLog.asked,
     "answered": RunLog.answered,
     "resumed": RunLog.resumed,
+    "forked": RunLog.forked,
     "notice": RunLog.notice,
     "stopping": RunLog.stopping,
 }

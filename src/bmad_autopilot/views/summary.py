@@ -18,6 +18,7 @@ _ENDINGS = {
     "waiting": ("waits for you", "yellow"),
     "handed-over": ("is in your hands", "yellow"),
     "left": ("is left as it stands", "yellow"),
+    "paused": ("is paused, as somebody asked", "yellow"),
 }
 
 
@@ -51,6 +52,8 @@ class Summary(NamedTuple):
     questions: tuple[Question, ...] = ()
     hand_over: tuple[str, ...] = ()  # where to go on by hand
     next: tuple[tuple[str, str], ...] = ()  # commands, and what they are for
+    kind: str = "stories"  # what `done` and `left` are: stories, or the steps of a workflow's own file
+    output: str = ""  # where the last of such steps has left what came of it
 
 
 def render(view: Summary, out: Terminal) -> Iterator[str]:
@@ -65,11 +68,15 @@ def render(view: Summary, out: Terminal) -> Iterator[str]:
 
 
 def _facts(view: Summary) -> Iterator[tuple[str, str]]:
-    yield "stories", _stories(view)
+    yield view.kind, _stories(view)
     if view.why:
         yield "why", view.why
-    calls = f"{counted(view.calls, 'agent call')} ({took(view.agent_seconds)}) in {took(view.seconds)}"
-    yield "work", " · ".join((counted(view.commits, "commit"), counted(view.rounds, "review round"), calls))
+    what = "agent call" if view.kind == "stories" else "call"
+    calls = f"{counted(view.calls, what)} ({took(view.agent_seconds)}) in {took(view.seconds)}"
+    made = (counted(view.commits, "commit"), counted(view.rounds, "review round"))
+    yield "work", " · ".join((*(made if view.kind == "stories" else ()), calls))
+    if view.output:
+        yield "output", view.output
     if view.priced or view.unpriced:
         yield "cost", _cost(view)
     if not view.checks:

@@ -54,3 +54,12 @@ def first_line(text: str) -> str:
 
 def clip(text: str) -> str:
     return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
+
+
+def resuming(language: str, run: str = "", step: int = 0, total: int = 0) -> str:
+    """That a run is gone on with, in French where people are spoken to in French."""
+    french = language.strip().lower().startswith("fr")
+    if not run:
+        return "▶ Reprise du run" if french else "▶ Resuming the run"
+    at = f"à l'étape {step}/{total}" if french else f"at step {step}/{total}"
+    return f"▶ {'Reprise du' if french else 'Resuming'} run {run} {at}"

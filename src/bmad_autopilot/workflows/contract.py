@@ -22,7 +22,7 @@ _PHASES = {BUILD.name: DEV.name, FIX.name: DEV.name}
 
 _UNATTENDED = """\
 You work unattended. Nobody reads along and nobody will answer: never wait for input, never end with a question in
-your reply. Go through the whole workflow in this one session, and wait for whatever you start before you end.
+your reply. {what} in this one session, and wait for whatever you start before you end.
 Where the skill and this text differ, this text holds."""
 
 # The fifth, subagent_failed, is ours to write.
@@ -49,6 +49,8 @@ Your verdict, once the review is complete: write `{path}`:
 reviewResult is approved or changes-requested. It is changes-requested for a criterion not met, a task ticked but
 not done, a defect or a security hole that somebody would meet, or behaviour without a test that could fail.
 Matters of taste are noted and do not hold a story up."""
+_COMMITS = "Commit only where the\n  instructions say so."
+_BOARD = "Leave `sprint-status.yaml` alone, unless the instructions are about it."
 _VERDICTS_STATUS = "Set the story's status by the verdict: done if approved, in-progress if not."
 
 
@@ -73,17 +75,25 @@ def _spec_file(context: StepContext) -> str:
 
 
 def contract(context: StepContext) -> str:
-    parts = [_UNATTENDED, _places(context), _asking(context)]
+    whole = _UNATTENDED.format(what="Go through the whole workflow")
+    parts = [whole, _places(context), _asking(context)]
     if context.step.owes is Owes.VERDICT:
         parts.append(_verdict(context))
-    parts.append(_limits(context))
+    return "\n\n".join([*parts, _limits(context), *_standing(context)])
+
+
+def workflow_contract(context: StepContext) -> str:
+    """For a step of a workflow's own file: no board, no story, no verdict."""
+    limits = _LIMITS.format(commits=_COMMITS, board=_BOARD, scratch=_scratch(context))
+    whole = _UNATTENDED.format(what="Do this whole step, and no other,")
+    return "\n\n".join([whole, _asking(context), limits, *_standing(context)])
+
+
+def _standing(context: StepContext) -> Iterable[str]:
     rules = [*(inline(line, MAX_ANSWER) for line in context.extra[:MAX_ANSWERS]), *_rules(context)]
     if rules:
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1))
-        parts.append(
-            f"Standing answers, for where the skill would stop and ask; the first that fits holds:\n{listed}"
-        )
-    return "\n\n".join(parts)
+        yield f"Standing answers, for where the skill would stop and ask; the first that fits holds:\n{listed}"
 
 
 def _verdict(context: StepContext) -> str:

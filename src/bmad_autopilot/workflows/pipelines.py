@@ -20,6 +20,10 @@ class Step(NamedTuple):
     owes: Owes = Owes.NOTHING
     clean: bool = False  # the skill demands a clean work tree
     fresh: bool = False  # never a conversation that was begun before
+    command: tuple[str, ...] = ()  # in place of an agent: its words, or one text where `shell` is set
+    shell: bool = False
+    persist: tuple[str, ...] = ()  # variables it must leave, and all that go on; none named: whatever it leaves
+    checkpoint: bool = True  # one can go back to its end
 
 
 class Workflow(NamedTuple):

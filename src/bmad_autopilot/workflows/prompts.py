@@ -14,7 +14,7 @@ _SETTLED = "settles that question, and changes no other rule of this text"
 
 
 def prompt_for(context: StepContext) -> str:
-    return "\n\n".join([*_opening(context), *_history(context), contract(context)]) + "\n"
+    return "\n\n".join([*_opening(context), *history(context), contract(context)]) + "\n"
 
 
 def _opening(context: StepContext) -> list[str]:
@@ -37,8 +37,8 @@ def _opening(context: StepContext) -> list[str]:
     return [line, own_text(step, values)] if step.prompt else [line]
 
 
-def _history(context: StepContext) -> list[str]:
-    """What happened to this story before, each part as data."""
+def history(context: StepContext) -> list[str]:
+    """What happened at this step before, each part as data."""
     parts = []
     if context.review:
         parts.append("The last review asked for changes. Deal with each of its points before anything else.")

@@ -4,11 +4,13 @@ from typing import Any, cast
 
 from ..core.errors import FileError, Place
 from ..core.owes import Owes
-from ..project.custom import MAX_STEPS
 from .pipelines import Step, Workflow
 
+MAX_STEPS = 100  # of a file of steps; a story's workflow has fewer
+
 _TEXTS = ("skill", "prompt", "before", "after")
-_FLAGS = ("clean", "fresh")
+_FLAGS = ("clean", "fresh", "shell", "checkpoint")
+_LISTS = ("command", "persist")
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, object]:
@@ -38,11 +40,18 @@ def _step(data: object, what: str, place: Place | None) -> Step:
         for key, value in values.items():
             if not isinstance(value, kind):
                 raise _refusal(f"{what}'s {key}", value, "a text" if kind is str else "true or false", place)
+    lists = {key: _words(table[key], f"{what}'s {key}", place) for key in _LISTS if key in table}
     owes = table.get("owes", Owes.NOTHING)
     if owes not in tuple(Owes):
         raise _refusal(f"what {what} owes", owes, ", ".join(Owes), place)
     step = Step(_name(table, "name", what, place), _name(table, "role", what, place), owes=Owes(str(owes)))
-    return step._replace(**cast(dict[str, Any], {**texts, **flags}))
+    return step._replace(**cast(dict[str, Any], {**texts, **flags, **lists}))
+
+
+def _words(value: object, what: str, place: Place | None) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
+        raise _refusal(what, value, "a list of texts", place)
+    return tuple(value)
 
 
 def _table(data: object, what: str, place: Place | None) -> dict[str, object]:

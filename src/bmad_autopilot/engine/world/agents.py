@@ -15,9 +15,10 @@ from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import attempts_of
 from ...workflows.step_context import Halfway
+from ..adopting import left_halfway, left_question
 from ..briefing import brief
 from ..calling import AccountParked, Job, begin, skill_for
-from ..doors import CallId, CallOrder, Gathered
+from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..gathering import Place, gather
 from ..snapshots import STATE, STORY, keep_before
@@ -70,6 +71,7 @@ class AgentDoors(RepositoryDoors):
             branch=self.lane.branch,
             skill=skill,
             dollars=order.dollars,
+            seconds=project.config.story_timeout_cap * 60.0 * order.times if order.times > 1 else 0.0,
         )
         prompt = brief(
             job,
@@ -103,6 +105,8 @@ class AgentDoors(RepositoryDoors):
 
     def _halfway(self, order: CallOrder) -> Halfway | None:
         """Where the call before stopped to ask, as it said itself."""
+        if order.story == self.lane.adopted and len(order.calls) == 1:
+            return left_halfway(self.books(order.story).state)
         if order.halfway is None or order.id.attempt < 2:
             return order.halfway
         before = order.id._replace(attempt=order.id.attempt - 1)
@@ -140,6 +144,9 @@ class AgentDoors(RepositoryDoors):
 
     def clear_state(self, story: str) -> None:
         clear(self.books(story).state)
+
+    def left_question(self, story: str) -> Asked | None:
+        return left_question(self.books(story).state)
 
 
 def _found_story(folder: str, story: str, wrote: set[str]) -> bool:

@@ -2,8 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
 
 from ...board.sprint import Board, read_board
 from ...core.errors import FileError
@@ -14,16 +12,8 @@ from ...runs.layout import attempt_folder
 from ..books import Books, books_of
 from ..doors import CallId
 from ..lane import Lane
+from ..onlookers import Human, Told
 from ..waiting import Waiting
-
-Told = Callable[[str, Mapping[str, Any], float], None]  # kind, data, when: every journal entry, and progress
-
-
-class Human(Protocol):
-    """Somebody at a terminal."""
-
-    def ask(self, question: Mapping[str, Any]) -> str | None:
-        """None: not now."""
 
 
 class Ground:
@@ -38,6 +28,7 @@ class Ground:
         human: Human | None = None,
     ) -> None:
         self.project = project
+        self.present = project.config  # the settings as they are now, also where the run keeps those it began with
         self.lane = lane
         self.run = run
         self.journal = journal

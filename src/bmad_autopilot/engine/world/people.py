@@ -1,20 +1,27 @@
 """People: questions as files, answers from a terminal or from `bmad answer`; and waiting for whatever comes."""
 
+import os
 import time
 from contextlib import suppress
+from typing import Any
 
 from ...agents.watching import cancel, wait_for_any
+from ...core.causes import Cause
 from ...core.errors import ConflictError, FileError
 from ...core.statuses import PARKED
+from ...runs.answering import why_invalid
 from ...runs.question import By, Kind, Source
 from ...runs.question import Question as Kept
 from ...runs.questions import answer, ask, deliver, questions_of
+from ...runs.requests import Ask, read_request, request_path
 from ..closing import BLOCKED_GRACE
-from ..doors import CallId, Question
+from ..doors import Advance, CallId, Question
 from ..judging import STOPPED
+from ..last_lines import last_lines
 from ..progress import Progress
 from .ground import Ground
 
+ASK = "ask"  # what the settings choose where they choose nothing
 LINGER = 3.0  # seconds in which a second Ctrl-C still reaches us
 ENDING = 30.0  # an agent is given to end
 
@@ -25,7 +32,7 @@ class PeopleDoors(Ground):
     _overtime: CallId | None = None
 
     def ask(self, question: Question) -> str:
-        own = question.code == "agent"
+        own = question.cause == Cause.QUESTION
         kept = Kept(
             question.story,
             question.call.step if question.call else "",
@@ -40,8 +47,19 @@ class PeopleDoors(Ground):
             self.books(question.story).state if question.agents_own else "",
             question.agents_own,
             turn=question.turn,
+            cause=question.cause,
+            because=question.because,
         )
         return ask(self.run, kept, time.time()).id
+
+    def tail(self, call: CallId) -> str:
+        return last_lines(self.folder(call), self.project.config)
+
+    def places(self, story: str, call: CallId) -> tuple[str, ...]:
+        """Below the folder of the project, where people start from."""
+        books = self.books(story)
+        found = (books.story or books.spec, self.folder(call), books.board)
+        return tuple(os.path.relpath(path, self.project.root.checkout) for path in found if path)
 
     def is_asked(self, question: str) -> bool:
         return any(kept.id == question for _, kept in questions_of(self.run)[0])
@@ -61,12 +79,43 @@ class PeopleDoors(Ground):
     def attended(self) -> bool:
         return self.human is not None
 
+    def advance(self, question: str) -> Advance | None:
+        kept = self._kept(question)
+        if kept is None:
+            return None
+        config = self.project.config
+        standing = config.standing_answer(kept.question, kept.story)
+        if standing is not None and why_invalid(kept, standing) is None:
+            return Advance(standing, By.STANDING, is_choice=False)
+        policy = config.overruled(self.lane.unattended)
+        choice = policy.choice_for(kept.cause) if self.human is None and kept.cause else ASK
+        return Advance(choice, By.POLICY, is_choice=True) if choice in kept.options else None
+
+    def record_answer(self, question: str, advance: Advance) -> None:
+        for path, kept in questions_of(self.run)[0]:
+            if kept.id == question and kept.answer is None:
+                _record(path, advance.text, By(advance.by))
+
+    def answered_by(self, question: str) -> str:
+        kept = self._kept(question)
+        return str(kept.by) if kept is not None and kept.by is not None else ""
+
+    def _kept(self, question: str) -> Kept | None:
+        return next((kept for _, kept in questions_of(self.run)[0] if kept.id == question), None)
+
     def stopping(self) -> bool:
-        return self.waiting.stops > 0
+        return self.waiting.stops > 0 or read_request(self.run) in (Ask.STOP, Ask.STOP_NOW)
+
+    def pausing(self) -> bool:
+        return read_request(self.run) is Ask.PAUSE
 
     def linger(self, call: CallId) -> bool:
-        self.told("lingering", {"seconds": LINGER}, time.time())
-        if not self.waiting.for_another_stop(LINGER):
+        asked = read_request(self.run)
+        if asked is Ask.STOP:
+            return False
+        if asked is not Ask.STOP_NOW:
+            self.told("lingering", {"seconds": LINGER}, time.time())
+        if asked is not Ask.STOP_NOW and not self.waiting.for_another_stop(LINGER):
             return False
         cancel(self.folder(call), STOPPED)
         wait_for_any([self.folder(call)], ENDING)
@@ -77,24 +126,33 @@ class PeopleDoors(Ground):
             return False
         found = [(path, kept) for path, kept in questions_of(self.run)[0] if kept.id == question]
         for path, kept in found:
-            elsewhere = {"answered": lambda: self.answer(question) is not None}
-            said = self.human.ask({**kept._asdict(), "folder": self.project.root.checkout, **elsewhere})
+            said = self.human.ask({**kept._asdict(), **self._elsewhere(path, question)})
             if self.answer(question) is not None:  # somebody was quicker
                 return True
             if said is None:
-                return self.stopping()
+                return self.stopping() or self.pausing()
             _record(path, said)
         return bool(found)
 
+    def _elsewhere(self, path: str, question: str) -> dict[str, Any]:
+        """What ends the asking here: an answer from another terminal, or the run's own end."""
+
+        def over() -> bool:
+            return self.answer(question) is not None or self.stopping() or self.pausing()
+
+        watched = (path, request_path(self.run))
+        return {"folder": self.project.root.checkout, "answered": over, "watched": watched}
+
     def wait(self, until: float | None, call: CallId | None) -> None:
         if call is None:
-            self.waiting.until(until or 0.0)
+            self.waiting.until(until or 0.0, (request_path(self.run),))
             return
         folder = self.folder(call)
         if self.progress is None or self.progress.call != call:
             self.progress = Progress(folder, call, self.project.config, self.told)
         books = self.books(self.progress.story or self.lane.key)
-        self.waiting.for_call(folder, (books.board, books.review, books.state), self.progress.tell)
+        files = (books.board, books.review, books.state, request_path(self.run))
+        self.waiting.for_call(folder, files, self.progress.tell)
         self._end_blocked(call)
         self._tell_overtime(call)
 
@@ -122,6 +180,6 @@ class PeopleDoors(Ground):
             cancel(self.folder(call), f"the story is blocked: {row.reason or row.status.raw}")
 
 
-def _record(path: str, said: str) -> None:
+def _record(path: str, said: str, by: By = By.HUMAN) -> None:
     with suppress(ConflictError):  # somebody else was quicker
-        answer(path, said, By.HUMAN)
+        answer(path, said, by)

@@ -1,0 +1,138 @@
+"""Driving a lane: its doors opened, and the loop until it ends, waits for a person, or is left."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..agents.shim.redaction import Redactor, secrets_of
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
+from ..core.folding import fold
+from ..core.records import RunRecord
+from ..project.open import Project
+from ..runs.finding import Run
+from ..runs.journal import Journal, lane_entry
+from ..runs.requests import clear_request
+from ..runs.supervisor import NAME, Supervision, hold, workflow_lock
+from .lane import Lane, lane_from_json
+from .left_out import frozen_lane, keep_left_out
+from .loop import LaneLoop
+from .onlookers import Human, Told
+from .policy import policy_bytes
+from .setting_out import Caps
+from .settings_kept import keep_settings
+from .state_keeping import StateKeeper
+from .waiting import Waiting
+from .world import World
+from .world.workflow_world import WorkflowWorld
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+EXIT_CODES = {
+    "completed": EXIT_DONE,
+    "not-done": EXIT_FAILED,
+    "failed": EXIT_FAILED,
+    "waiting": EXIT_HUMAN,
+    "handed-over": EXIT_HUMAN,
+    "paused": EXIT_HUMAN,
+    "left": EXIT_INTERRUPTED,
+}
+
+
+class RunEnd(NamedTuple):
+    status: str  # a word of EXIT_CODES; not-done: the run is over, and its story is not done
+    record: RunRecord
+    folder: str
+    lane: Lane
+    resumed: bool = False
+
+    @property
+    def run_id(self) -> str:
+        return os.path.basename(self.folder)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+
+def supervise(project: Project, lane: Lane, command: str, run: str = "") -> AbstractContextManager[Supervision]:
+    """Nobody else drives what this lane would touch."""
+    name = workflow_lock(lane.session, lane.key) if lane.scope == "workflow" else NAME
+    return hold(project.state_folder, command, run, name)
+
+
+def lane_of(run: Run) -> Lane | None:
+    return lane_at(run.folder)
+
+
+def lane_at(folder: str) -> Lane | None:
+    """None: not a run of the loop, or one of a workflow that nobody understands any more."""
+    entry = lane_entry(folder)
+    try:
+        return lane_from_json(entry.data) if entry is not None else None
+    except (AutopilotError, LookupError, TypeError):
+        return None
+
+
+def go_on(
+    project: Project,
+    folder: str,
+    told: Told,
+    human: Human | None,
+    caps: Caps,
+    scope: str = "",
+    unattended: Mapping[str, str] = NOTHING,
+) -> RunEnd:
+    entry = lane_entry(folder)
+    assert entry is not None, folder
+    lane = frozen_lane(folder, entry.data)
+    cost = lane.max_cost if caps.cost is None else caps.cost
+    lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
+    if scope and lane.scope != "epic":
+        lane = lane._replace(scope=scope)
+    if unattended:
+        lane = lane._replace(unattended=dict(unattended))
+    return drive(project, lane, folder, told, human, resumed=True)
+
+
+def drive(
+    project: Project,
+    lane: Lane,
+    folder: str,
+    told: Told,
+    human: Human | None,
+    *,
+    resumed: bool,
+    variables: Mapping[str, Any] = NOTHING,
+) -> RunEnd:
+    journal = Journal(folder, Redactor(secrets_of(os.environ)).value)
+    waiting = Waiting()
+    keeper = StateKeeper(project, lane, folder)
+
+    def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
+        keeper.told(kind, data, at)
+        told(kind, data, at)
+
+    kind = WorkflowWorld if lane.scope == "workflow" else World
+    world = kind(project, lane, folder, journal, waiting, tell, human)
+    try:
+        with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
+            if not resumed:
+                keep_left_out(folder, lane.dirty)
+                keep_settings(folder, policy_bytes(project))
+                head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
+                world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
+            run = fold(world.entries())
+            keeper.begin(run)
+            if resumed:
+                clear_request(folder)
+                if run.settings and run.settings == world.settings():  # as somebody has answered
+                    lane = world.settle(keep=run.keeps_settings)
+                world.note("resumed", {})
+            loop = LaneLoop(world, lane)
+            status = loop.to_end()
+        return RunEnd(status, loop.run, folder, lane, resumed)
+    finally:
+        waiting.close()
+        journal.close()

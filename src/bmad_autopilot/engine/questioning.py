@@ -1,0 +1,90 @@
+"""Asking a person, and doing what they answer: by themselves, or by the settings where they are not there."""
+
+from ..core.table import Rule
+from ..gates.rows import as_before
+from .asking import about_checks, left_behind, meaning, question_for, with_trace
+from .committing import calls_of, head_before
+from .doors import Question
+from .looking import Look, in_advance
+from .loop_state import Loop
+
+
+def ask(loop: Loop, look: Look, rule: Rule) -> None:
+    question = _worded(loop, look, rule)
+    name = loop.doors.ask(question)
+    call = question.call
+    loop.note(
+        "asked",
+        question=name,
+        code=question.code,
+        story=question.story,
+        number=call.number if call else None,
+        text=question.text,
+        context=question.context,
+        options=list(question.options),
+        recommended=question.recommended,
+        cause=question.cause,
+        because=question.because,
+        **({"stage": look.stage} if rule.question == "human-checkpoint" else {}),
+        **({"settings": loop.doors.settings()} if rule.question == "settings" else {}),
+    )
+
+
+def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
+    if rule.question == "left-behind" and look.asked is not None and look.story is not None:
+        return left_behind(look.story.key, look.asked)._replace(turn=loop.run.turn)
+    question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
+    if look.tree is not None and rule.question in ("checks", "environment"):
+        code = look.tree.code or ""
+        question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
+    if rule.question == "settings":
+        question = question._replace(context=loop.doors.changed_settings())
+    return with_trace(question, loop.doors)
+
+
+def answer(loop: Loop, look: Look, rule: Rule) -> None:
+    assert loop.run.question is not None
+    found = in_advance(loop.doors, loop.run)
+    assert found is not None
+    loop.doors.record_answer(str(loop.run.question["question"]), found)
+
+
+def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
+    asked = loop.run.question
+    assert asked is not None
+    name, code = str(asked["question"]), str(asked["code"])
+    answer = loop.doors.answer(name) or ""
+    means = meaning(code, answer)
+    loop.doors.deliver(name)
+    if code == "rows" and answer == "undo":
+        _undo_rows(loop, look)
+    story = loop.run.stories.get(str(asked.get("story", "")))
+    if means == "skip" and story is not None and loop.lane.scope != "workflow":
+        loop.note(
+            "aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story), head_before(story))
+        )
+    if code == "settings" and means != "abort":
+        loop.lane = loop.doors.settle(keep=means == "old-settings")
+    loop.note("answered", question=name, answer=answer, means=means, by=loop.doors.answered_by(name))
+    if means == "abort":
+        loop.note("finished", status="failed")
+        return "failed"
+    if means == "hand-over":
+        loop.note("waiting")
+        return "handed-over"
+    return None
+
+
+def _undo_rows(loop: Loop, look: Look) -> None:
+    last = look.at.record.last if look.at.record else None
+    moved = last.ended.get("rows", ()) if last and last.ended else ()
+    for key, before, after in moved:
+        loop.doors.set_row(key, as_before(key, before), after)
+
+
+def wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
+    assert loop.run.question is not None
+    if loop.doors.wait_for_answer(str(loop.run.question["question"])):
+        return None
+    loop.note("waiting")
+    return "waiting"

@@ -1,0 +1,50 @@
+"""Going on with a run that is not over, and going back to a checkpoint of any run."""
+
+import time
+from collections.abc import Mapping
+
+from ..core.errors import AutopilotError
+from ..project.open import Project
+from ..runs.checkpoints import Checkpoint
+from ..runs.finding import Run
+from .driving import NOTHING, RunEnd, go_on, lane_at, lane_of, supervise
+from .forking import fork_run
+from .onlookers import Human, Told
+from .policy import with_policy
+from .setting_out import NO_CAPS
+
+
+def resume_run(
+    project: Project,
+    run: Run,
+    *,
+    told: Told,
+    human: Human | None = None,
+    unattended: Mapping[str, str] = NOTHING,
+) -> RunEnd:
+    lane = lane_of(run)
+    if lane is None:
+        raise AutopilotError(
+            f"{run.id} cannot be gone on with",
+            found="a run of another tool, or of a version whose workflow nobody understands any more",
+            hint=f"bmad runs show {run.id}",
+        )
+    project = with_policy(project, told)
+    with supervise(project, lane, "resume", run.id):
+        return go_on(project, run.folder, told, human, NO_CAPS, unattended=unattended)
+
+
+def resume_fork(project: Project, at: Checkpoint, *, told: Told, human: Human | None = None) -> RunEnd:
+    """Another run from an old checkpoint on, on a branch of its own. The run it was taken from stays as it is."""
+    project = with_policy(project, told)
+    lane = lane_at(at.folder)
+    if lane is None:
+        raise AutopilotError(
+            f"{at.run} is no run that we drive",
+            hint="bmad runs show has its variables and artefacts; an agent goes on with it by bmad checkpoint",
+        )
+    with supervise(project, lane, f"resume --checkpoint {at.id}") as supervision:
+        fork = fork_run(project, at)
+        supervision.takes_up(fork.run_id)
+        told("forked", {**fork.said, "steps": lane.stories * len(lane.workflow.steps)}, time.time())
+        return go_on(project, fork.folder, told, human, NO_CAPS)

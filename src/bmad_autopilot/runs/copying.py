@@ -1,0 +1,80 @@
+"""A run's folder as it stood at a checkpoint, as the beginning of another run. What came later is not in it."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from ..core.errors import FileError, Place
+from ..files import write_atomic
+from .checkpoints import Checkpoint
+from .journal import NAME as JOURNAL
+from .journal import Journal
+from .journal_lines import Entry, make
+from .questions import FOLDER as QUESTIONS
+
+_KEPT = ("left-out", "settings.toml")  # files that a run begins with
+
+
+def copy_run(at: Checkpoint, folder: str, head: Mapping[str, Any], forked: Entry) -> None:
+    """Everything up to the checkpoint, into the new run's folder. `head`: what its first entry says otherwise;
+    `forked`: the entry that follows the last one taken over. The journal comes last: without one a folder is no
+    run."""
+    entries = [entry for entry in Journal(at.folder, lambda value: value).entries() if entry.n <= at.entry]
+    if not entries:
+        raise FileError("has no entry up to this checkpoint", place=Place(os.path.join(at.folder, JOURNAL)))
+    for name in _KEPT:
+        with suppress(FileNotFoundError):
+            shutil.copyfile(os.path.join(at.folder, name), os.path.join(folder, name))
+    _copy_steps(at.folder, folder, {_number(entry) for entry in entries if entry.kind == "step"})
+    _copy_questions(at.folder, folder, {str(entry.data.get("question")) for entry in entries if _asks(entry)})
+    _copy_artefacts(at.folder, folder, entries)
+    first = entries[0]._replace(data={**entries[0].data, **head})
+    written = [first, *entries[1:], forked._replace(n=entries[-1].n + 1)]
+    lines = [make(entry.n, entry.at, entry.kind, entry.data, lambda value: value)[1] for entry in written]
+    write_atomic(os.path.join(folder, JOURNAL), b"".join(lines))
+
+
+def _number(entry: Entry) -> int:
+    number = entry.data.get("number")
+    return number if isinstance(number, int) else 0
+
+
+def _asks(entry: Entry) -> bool:
+    return entry.kind == "asked"
+
+
+def _copy_steps(old: str, new: str, numbers: set[int]) -> None:
+    """Calls that have ended do not change any more: a link will do, where the file system has them."""
+    with suppress(FileNotFoundError):
+        for name in os.listdir(f"{old}/steps"):
+            if name.split("-")[0].isdigit() and int(name.split("-")[0]) in numbers:
+                shutil.copytree(f"{old}/steps/{name}", f"{new}/steps/{name}", copy_function=_link, symlinks=True)
+
+
+def _copy_questions(old: str, new: str, ids: set[str]) -> None:
+    for id in sorted(ids):
+        name = f"{int(id[1:]):03}.json" if id[1:].isdigit() else ""
+        with suppress(FileNotFoundError):
+            os.makedirs(f"{new}/{QUESTIONS}", exist_ok=True)
+            shutil.copyfile(f"{old}/{QUESTIONS}/{name}", f"{new}/{QUESTIONS}/{name}")
+
+
+def _copy_artefacts(old: str, new: str, entries: list[Entry]) -> None:
+    made = (entry.data.get("checkpoint") for entry in entries)
+    pages = (one for checkpoint in made if isinstance(checkpoint, dict) for one in checkpoint.get("artefacts", ()))
+    for page in pages:
+        path = os.path.normpath(str(page.get("path", "")) if isinstance(page, dict) else "")
+        if path.startswith("artefacts/"):
+            os.makedirs(os.path.dirname(f"{new}/{path}"), exist_ok=True)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{old}/{path}", f"{new}/{path}")
+
+
+def _link(source: str, target: str) -> str:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+    return target

@@ -1,0 +1,38 @@
+"""What a run has cost, from its journal, without reading more of it than that takes."""
+
+import os
+from typing import NamedTuple
+
+from ..core.errors import FileError
+from ..files import read_bytes
+from .journal import MAX_JOURNAL, NAME
+from .journal_lines import parse
+from .json_files import figure_of, number_of
+
+_ENDED = b'"kind":"ended"'
+
+
+class Spent(NamedTuple):
+    dollars: float = 0.0
+    unpriced: int = 0  # calls whose client said no price
+    tokens: int = 0
+    calls: int = 0
+
+
+def spent(run: str) -> Spent:
+    try:
+        raw = read_bytes(os.path.join(run, NAME), limit=MAX_JOURNAL)
+    except FileError:
+        return Spent()
+    whole = Spent()
+    for line in raw.split(b"\n") if _ENDED in raw else ():
+        entry = parse(line) if _ENDED in line else None
+        if entry is not None and entry.kind == "ended":
+            dollars = figure_of(entry.data.get("dollars"))
+            whole = Spent(
+                whole.dollars + (dollars or 0.0),
+                whole.unpriced + (dollars is None),
+                whole.tokens + number_of(entry.data.get("tokens")),
+                whole.calls + 1,
+            )
+    return whole

@@ -1,0 +1,112 @@
+"""Why a person is asked: the words, what each offers, and the one table that maps everybody's words to them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.block_reasons import BlockReason
+from bmad_autopilot.core.causes import (
+    AGENT,
+    ALL,
+    ASK,
+    BUILD,
+    FIX,
+    OFFERS,
+    TRIGGERS,
+    Cause,
+    Kind,
+    blocked_build,
+    causes_table,
+    choices,
+    chosen,
+    triggers_table,
+)
+from tests.conftest import REPOSITORY
+
+
+def test_every_cause_says_what_it_means_and_offers() -> None:
+    assert OFFERS.keys() == set(Cause)
+    assert [cause for cause in Cause if not OFFERS[cause].options] == [Cause.QUESTION]
+
+
+def test_words_that_stand_in_files_stay_what_they_are() -> None:
+    assert " ".join(Cause) == (
+        "blocked failed hopeless checks environment rounds timeout conflict limit liar question epic-complete "
+        "human-checkpoint settings budget ground left-out retrospective rows stuck"
+    )
+
+
+@pytest.mark.parametrize("cause", [*Cause, ALL])
+def test_a_policy_never_chooses_to_fix_by_hand(cause: str) -> None:
+    assert choices(cause)[0] == ASK
+    assert FIX not in choices(cause)
+
+
+@pytest.mark.parametrize(
+    ("policy", "cause", "choice"),
+    [
+        ({}, Cause.BLOCKED, "ask"),
+        ({"blocked": "skip"}, Cause.BLOCKED, "skip"),
+        ({"blocked": "skip"}, Cause.FAILED, "ask"),
+        ({"all": "skip"}, Cause.FAILED, "skip"),
+        ({"all": "skip", "failed": "retry"}, Cause.FAILED, "retry"),
+        ({"all": "skip", "failed": "ask"}, Cause.FAILED, "ask"),
+        ({"all": "skip"}, Cause.BUDGET, "ask"),  # which offers no such thing
+        ({"all": "skip"}, Cause.QUESTION, "ask"),
+        ({"all": "extend"}, Cause.TIMEOUT, "extend"),
+        ({"all": "skip"}, "of a newer version", "ask"),
+        ({"blocked": "fix"}, Cause.BLOCKED, "ask"),
+    ],
+)
+def test_what_a_policy_chooses(policy: dict[str, str], cause: str, choice: str) -> None:
+    assert chosen(policy, cause) == choice
+
+
+@given(st.dictionaries(st.sampled_from([*Cause, ALL]), st.sampled_from([ASK, "skip", "retry", "x"])), st.text())
+def test_a_policy_chooses_only_what_is_offered(policy: dict[str, str], any: str) -> None:
+    for cause in (*Cause, any):
+        choice = chosen(policy, cause)
+        assert choice == ASK or choice in OFFERS[Cause(cause)].options
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind", "cause", "reason"),
+    [
+        ("intent unclear", Kind.QUESTION, Cause.QUESTION, BlockReason.CRITICAL_DECISION),
+        ("Ambiguous scope", Kind.QUESTION, Cause.QUESTION, BlockReason.CRITICAL_DECISION),
+        ("merge conflict", Kind.QUESTION, Cause.QUESTION, BlockReason.CRITICAL_DECISION),
+        ("no continuity", Kind.QUESTION, Cause.QUESTION, BlockReason.CRITICAL_DECISION),
+        ("unrecognized input", Kind.QUESTION, Cause.QUESTION, BlockReason.CRITICAL_DECISION),
+        ("subagent cannot be started", Kind.INTERVENTION, Cause.HOPELESS, BlockReason.NO_RESOURCE),
+        ("a file is missing", Kind.INTERVENTION, Cause.FAILED, BlockReason.NO_RESOURCE),
+        ("the spec disappeared", Kind.INTERVENTION, Cause.FAILED, BlockReason.NO_RESOURCE),
+        ("work tree dirty", Kind.INTERVENTION, Cause.HOPELESS, BlockReason.NO_RESOURCE),
+        ("tests still fail", Kind.INTERVENTION, Cause.BLOCKED, BlockReason.HUMAN_REVIEW_REQUIRED),
+        ("Patch verification failed: 2 tests", Kind.INTERVENTION, Cause.CHECKS, BlockReason.HUMAN_REVIEW_REQUIRED),
+        ("", Kind.INTERVENTION, Cause.BLOCKED, BlockReason.HUMAN_REVIEW_REQUIRED),
+    ],
+)
+def test_a_builds_condition_in_our_words(condition: str, kind: Kind, cause: Cause, reason: BlockReason) -> None:
+    found = blocked_build(condition)
+    assert (found.kind, found.cause, found.reason) == (kind, cause, reason)
+
+
+def test_every_reason_of_a_build_finds_its_own_row() -> None:
+    for one in TRIGGERS:
+        if one.source == BUILD:
+            assert blocked_build(one.says) == one
+
+
+def test_all_five_reasons_of_an_agent_are_mapped_to_themselves() -> None:
+    assert {one.says: one.reason for one in TRIGGERS if one.source == AGENT} == {r: r for r in BlockReason}
+
+
+@given(st.text())
+def test_any_condition_is_something(condition: str) -> None:
+    assert blocked_build(condition).source == BUILD
+
+
+def test_the_documentation_holds_the_current_tables() -> None:
+    page = (REPOSITORY / "docs" / "humans.md").read_text()
+    assert causes_table() in page, "put the output of causes.causes_table() into docs/humans.md"
+    assert triggers_table() in page, "put the output of causes.triggers_table() into docs/humans.md"

@@ -1,0 +1,104 @@
+"""Options in an agent's last words: taken where the text gives them, and never invented."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.core.offered import MAX_OPTIONS, asks, halts, offered
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("How to go on?\n1. Fix it\n2. Create action items\n3. Show", ("Fix it", "Create action items", "Show")),
+        ("Which store?\n\n1) redis\n2) postgres\n\nReply with only the number.", ("redis", "postgres")),
+        ("Which one do you prefer?\n[1] keep\n[2] split", ("keep", "split")),
+        ("Choose:\nA) Use REST\nB) Use gRPC", ("A) Use REST", "B) Use gRPC")),
+        ("Choose one:\n- [a] advanced\n- [b] basic\n- [c] continue", ("a) advanced", "b) basic", "c) continue")),
+        ("Which?\n**1.** Keep the file\n   with its history\n**2.** Drop it", ("Keep the file", "Drop it")),
+        ("Should it be (a) a cookie or (b) a header?", ("a) a cookie", "b) a header")),
+        ("Is it (1) the old form, or (2) the new one?", ("the old form", "the new one")),
+        ("Shall I overwrite it? (y/n)", ("yes", "no")),
+        ("Shall I overwrite it? [Y/n]", ("yes", "no")),
+        ("Go on? yes/no", ("yes", "no")),
+        # Lists that offer nothing.
+        ("I did this:\n1. wrote the test\n2. wrote the code", ()),
+        ("Which store?\n1. redis", ()),
+        ("Which?\n1. redis\n3. postgres", ()),
+        ("Which?\n2. redis\n3. postgres", ()),
+        ("Steps?\n1. one\n2. two\n\nThen I did\na lot\nof other\nthings.", ()),
+        ("Which?\n1. one\nbut then again\n2. two", ()),
+        ("Is 3.5 enough, or 4?", ()),
+        ("It happened at (a) and (b)?", ()),
+        ("", ()),
+        ("?", ()),
+    ],
+)  # fmt: skip
+def test_options_are_taken_where_they_stand(text: str, options: tuple[str, ...]) -> None:
+    assert offered(text).options == options
+
+
+def test_the_question_and_what_it_is_about() -> None:
+    text = "The chart has two probes.\n\nWhich endpoint?\n\n1. /health\n2. /ready\n\nReply with the number."
+    found = offered(text)
+    assert found == ("Which endpoint?\nReply with the number.", "The chart has two probes.", ("/health", "/ready"))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("Which store?", True),
+        ("**Which store?**", True),
+        ("どれですか？", True),
+        ("HALT: cannot proceed without necessary configuration files", True),
+        ("Choose:\n1. a\n2. b", True),
+        ("All is done.", False),
+        ("The shaft halts at noon.", False),
+        ("HALT was not needed." + " And so on." * 100, False),
+        ("", False),
+    ],
+)
+def test_last_words_that_leave_it_to_somebody_else(text: str, is_one: bool) -> None:
+    assert asks(text) is is_one
+
+
+pieces = st.sampled_from(
+    [
+        "Which?",
+        "1. ",
+        "2) ",
+        "[3] ",
+        "A) ",
+        "(b) ",
+        "- [a] ",
+        "\n",
+        "\n\n",
+        " or ",
+        "(y/n)",
+        "one",
+        "two",
+        "?",
+        "HALT",
+    ]
+)
+
+
+@given(st.lists(pieces | st.text(max_size=8), max_size=20).map("".join))
+def test_nothing_is_invented(text: str) -> None:
+    found = offered(text)
+    assert len(found.options) == 0 or 2 <= len(found.options) <= MAX_OPTIONS
+    if found.options != ("yes", "no"):
+        for option in found.options:
+            assert re.sub(r"^[A-Za-z]\) ", "", option) in text
+    elif not re.search(r"\by(es)?\b", text, re.IGNORECASE):
+        raise AssertionError(text)
+    assert isinstance(asks(text), bool)
+    assert isinstance(halts(text), bool)
+
+
+@given(st.text(alphabet="abc xyz,.\n", max_size=300))
+def test_plain_prose_offers_nothing(text: str) -> None:
+    assert not [option for option in offered(text).options if not option]
+    assert "?" in text or offered(text).options == ()

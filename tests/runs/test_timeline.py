@@ -1,0 +1,112 @@
+"""What a run did, from its journal: nothing in it is lost, and nothing odd in it ends the reading."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.runs.decisions import decisions, of_step
+from bmad_autopilot.runs.journal_lines import Entry
+from bmad_autopilot.runs.timeline import timeline
+from tests.views.entries import STORY
+
+
+def entries(*made: tuple[str, dict[str, Any]]) -> list[Entry]:
+    return [Entry(n, 100.0 * n, kind, data) for n, (kind, data) in enumerate(made, 1)]
+
+
+def step(number: int, name: str = "dev", **more: Any) -> tuple[str, dict[str, Any]]:
+    return "step", {"story": "1-2-login", "number": number, "step": name, "round": 1, **more}
+
+
+def test_a_story_s_steps_with_what_happened_in_each() -> None:
+    whole = timeline(Entry(n, at, kind, dict(data)) for n, (kind, data, at) in enumerate(STORY, 1))
+    one, two, four = whole.steps
+    assert (one.number, one.name, one.status, one.dollars, one.seconds) == (1, "dev", "done", 0.84, 498.0)
+    assert [(call.attempt, call.finding) for call in one.attempts] == [(1, "asked"), (2, "good")]
+    assert [(asked.id, asked.answer) for asked in one.questions] == [("q1", "postgres")]
+    assert (two.status, two.attempts[0].message.strip()[:9], len(two.commits)) == ("sent back", "The token", 1)
+    assert (four.number, four.status) == (4, "open")
+    assert whole.ended == "completed"
+
+
+def test_a_step_that_was_left_for_another_was_given_up() -> None:
+    whole = timeline(entries(step(1), step(2), ("accepted", {"story": "1-2-login", "number": 2})))
+    assert [one.status for one in whole.steps] == ["given up", "done"]
+
+
+def test_a_row_that_was_done_when_we_came_completes_no_step() -> None:
+    whole = timeline(entries(step(1), ("accepted", {"story": "1-2-login", "number": None, "finished": True})))
+    assert whole.steps[0].status == "open"
+
+
+def test_what_belongs_to_no_step() -> None:
+    whole = timeline(entries(("commit", {"sha": "a" * 40, "subject": "Tidy"}), step(1)))
+    assert [one.number for one in whole.all_steps] == [0, 1]
+    assert whole.before.commits[0].subject == "Tidy"
+
+
+def test_steps_that_agents_keep_themselves() -> None:
+    made = {"id": "a3f9b2", "step": 2, "artefacts": [{"step": 2, "path": "artefacts/step-02-output.md"}]}
+    whole = timeline(
+        entries(
+            ("opened", {"target": "create-prd"}),
+            ("saved", {"step": 2, "name": "discover"}),
+            ("saved", {"step": 2, "name": "discover"}),
+            ("checkpoint", {"step": 2, "checkpoint": made}),
+            ("checkpoint", {"step": 7, "checkpoint": made}),
+        )
+    )
+    one, seven = whole.steps
+    assert (one.name, one.status, one.checkpoint, one.output) == (
+        "discover",
+        "done",
+        "a3f9b2",
+        "artefacts/step-02-output.md",
+    )
+    assert one.seconds == 200.0
+    assert (seven.number, seven.name) == (7, "step 7")
+
+
+def decided(rule: str) -> dict[str, Any]:
+    return {"decided": {"rule": rule, "facts": {"call": "good"}}}
+
+
+def test_decisions_belong_to_the_step_that_was_begun_last() -> None:
+    found = decisions(
+        entries(
+            ("story", {"story": "1-2-login", **decided("new-story")}),
+            step(1, **decided("call")),
+            ("accepted", decided("good")),
+            step(2, "code-review", **decided("call")),
+            ("round", {"why": "review"}),  # no decision of its own
+            step(3, **decided("call")),
+        )
+    )
+    assert [(one.step, one.rule) for one in found] == [
+        (0, "new-story"),
+        (1, "call"),
+        (1, "good"),
+        (2, "call"),
+        (3, "call"),
+    ]
+    assert [one.step for one in of_step(found, None)] == [3]
+    assert [one.rule for one in of_step(found, "1")] == ["call", "good"]
+    assert [one.step for one in of_step(found, "dev")] == [3]
+    assert of_step(found, "no-such") == of_step(found, "9" * 50) == of_step([], None) == []
+
+
+ODD: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=4,
+)
+KINDS = ["step", "saved", "call", "ended", "accepted", "round", "checkpoint", "asked", "answered", "commit", "x"]
+NAMES = ["number", "step", "attempt", "dollars", "seconds", "tokens", "checkpoint", "question", "decided", "story"]
+ENTRY = st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES), ODD | st.just(1)))
+
+
+@given(st.lists(ENTRY, max_size=12))
+def test_odd_entries_are_passed_over(made: list[tuple[str, dict[str, Any]]]) -> None:
+    assert all(isinstance(one.name, str) for one in timeline(entries(*made)).all_steps)
+    assert all(isinstance(one.rule, str) for one in decisions(entries(*made)))
