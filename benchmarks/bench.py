@@ -49,10 +49,16 @@ def main() -> int:
     changes = _change_times(installed, projects[10_000], options.rounds)
     calls = _figures(installed, "calls", options.rounds)
     lanes = _figures(installed, "lanes", max(3, options.rounds // 3))
+    runs = _figures(installed, "runs", options.rounds)
     _print_timings({**timings, **check}, timings[YARDSTICK])
     _print_calls(calls)
     _print_growth(growth)
-    bars = [*_bars({**timings, **check}, growth, changes), *_call_bars(calls), *_lane_bars(lanes)]
+    bars = [
+        *_bars({**timings, **check}, growth, changes),
+        *_call_bars(calls),
+        *_lane_bars(lanes),
+        *_run_bars(runs),
+    ]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
 
@@ -155,6 +161,17 @@ def _lane_bars(lanes: dict[str, list[float]]) -> list[Bar]:
         Bar("from a changed file to a look, p99", wakes[int(len(wakes) * 0.99)], 100.0, "ms"),
         Bar("load of a waiting supervisor", statistics.median(lanes["cpu"]), 2.0, "%"),
         Bar("1,000 simulated epics with crashes", statistics.median(lanes["epics"]), 60.0, "s"),
+    ]
+
+
+def _run_bars(runs: dict[str, list[float]]) -> list[Bar]:
+    middle = {name: statistics.median(values) for name, values in runs.items()}
+    return [
+        Bar("a checkpoint, kept on disk", middle["checkpoint"], 15.0, "ms"),
+        Bar("the same after 10,000 lines", middle["checkpoint_late"], 15.0, "ms"),
+        Bar("resume to a decision, 10,000 lines", middle["resume"], 500.0, "ms"),
+        Bar("bmad runs, 1,000 runs", middle["listing"], 400.0, "ms"),
+        Bar("from an answer to the agent's start", middle["answer"], 1000.0, "ms"),
     ]
 
 

@@ -14,7 +14,7 @@ from ..project.open import Project
 from ..runs.finding import unfinished
 from ..runs.layout import runs_folder
 from ..runs.questions import Asked, Inbox, all_open, questions_of
-from ..runs.supervisor import Owner, owner
+from ..runs.supervisor import Owner, owners
 from ..views.questions import Waiting
 from .opening import open_in_parts
 
@@ -30,7 +30,7 @@ class Waits(NamedTuple):
 
 def read_inbox(ctx: click.Context) -> Waits:
     project, _ = open_in_parts(ctx.obj[0])
-    return Waits(project, all_open(runs_folder(project.root.path)), owner(project.state_folder))
+    return Waits(project, all_open(runs_folder(project.root.path)), next(iter(owners(project.state_folder)), None))
 
 
 def waiting(asked: Asked, inbox: Inbox) -> Waiting:

@@ -13,14 +13,14 @@ from ..runs.layout import runs_folder
 from ..runs.question import By, Kind, Question
 from ..runs.questions import Asked, deliver
 from ..runs.questions import answer as record
-from ..runs.supervisor import Owner, described, owner
+from ..runs.supervisor import Owner, described, owner_of
 from ..views.terminal import clean
 from .inbox import Waits
 
 
 def record_answer(ctx: click.Context, waits: Waits, asked: Asked, said: str, *, resume: bool) -> None:
     """Once: whoever comes second is told. Then what is to be typed, or the run itself."""
-    at_work = owner(waits.project.state_folder)
+    at_work = owner_of(waits.project.state_folder, asked.run.id)
     if resume and at_work is not None:
         raise UsageError(f"{described(at_work)} is at work here", hint="leave --resume out: it goes on by itself")
     done = record(asked.path, said, By.HUMAN)
@@ -30,7 +30,7 @@ def record_answer(ctx: click.Context, waits: Waits, asked: Asked, said: str, *, 
         _resume(ctx, asked)
     for line in _take_over(waits.project, asked, done):
         click.echo(f"  {clean(line)}")
-    click.echo(_what_now(asked, owner(waits.project.state_folder), done))
+    click.echo(_what_now(asked, owner_of(waits.project.state_folder, asked.run.id), done))
     after = [other for other in waits.inbox.asked if other.question.story == done.story and other != asked]
     if after:
         hint = command("answer", done.story)

@@ -85,7 +85,9 @@ def _broken(run: RunRecord) -> str:
 
 def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> Halfway | None:
     answers = [
-        Answered(str(one["text"]), str(one["answer"]), str(one.get("context", "")) if one["code"] == "agent" else "")
+        Answered(
+            str(one["text"]), str(one["answer"]), str(one.get("context", "")) if one["code"] == "agent" else ""
+        )
         for one in run.answers
         if one.get("code") in ("agent", "blocked")
         and one.get("story") == story.key

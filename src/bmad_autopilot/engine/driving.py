@@ -1,5 +1,6 @@
 """Driving a lane: its doors opened, and the loop until it ends, waits for a person, or is left."""
 
+import gc
 import os
 import time
 from collections.abc import Mapping
@@ -96,6 +97,19 @@ def go_on(
     return drive(project, lane, folder, told, human, resumed=True)
 
 
+def _so_far(world: World) -> RunRecord:
+    """What the run has come to, from its journal. None of it is garbage: to look for some while ten thousand lines
+    are read takes as long as reading them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return fold(world.entries())
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
 def drive(
     project: Project,
     lane: Lane,
@@ -123,7 +137,7 @@ def drive(
                 keep_settings(folder, policy_bytes(project))
                 head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
                 world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
-            run = fold(world.entries())
+            run = _so_far(world)
             keeper.begin(run)
             if resumed:
                 clear_request(folder)

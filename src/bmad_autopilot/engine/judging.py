@@ -13,7 +13,6 @@ from ..core.statuses import PARKED
 from ..gates.objections import Objection, owes
 from ..gates.rows import moved_rows, other_rows
 from ..gates.verdict import Result
-from ..gates.work import judge_work
 from ..workflows.pipelines import RETROSPECTIVE, Step
 from .doors import Gathered
 from .trying import pause_for
@@ -61,6 +60,8 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
     reaction = REACTIONS[got.verdict.outcome]
     if reaction is Reaction.GO_ON or got.verdict.outcome is Outcome.PERMISSION_DENIED:
         missing = (owes(NOT_LEFT, one) for one in got.missing)
+        from ..gates.work import judge_work  # a hundred patterns, which no run needs before its first call
+
         against = (*(one for one in judge_work(got.look) if one.code != OTHER_ROW), *missing)
         return _by_evidence(step, got, against)
     if got.verdict.outcome is Outcome.CANCELLED and got.verdict.message == STOPPED:

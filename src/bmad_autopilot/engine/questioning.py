@@ -25,6 +25,7 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
         recommended=question.recommended,
         cause=question.cause,
         because=question.because,
+        about="workflow" if loop.lane.scope == "workflow" else "story",
         **({"stage": look.stage} if rule.question == "human-checkpoint" else {}),
         **({"settings": loop.doors.settings()} if rule.question == "settings" else {}),
     )

@@ -5,12 +5,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.errors import FileError
 from ..core.folding import apply
 from ..core.records import RunRecord, StepRecord
 from ..project.open import Project
-from ..runs.epic_state import EpicState, Failure, StepDone, write_epic_state
+from ..runs.epic_state import EpicState, Failure, StepDone, read_epic_state, write_epic_state
 from ..runs.epic_state import Status as EpicStatus
 from ..runs.state import Artefact, RunState, Status, marked, stamped, write_state
+from ..runs.status_page import MAX_STEPS as SHOWN
 from ..runs.status_page import Page, StepLine, write_status_page
 from .lane import Lane
 
@@ -36,12 +38,27 @@ class StateKeeper:
         self._done: list[StepDone] = []
         self._failure: Failure | None = None
         self._paused = False
+        self._others = self._of_others()
+        self._pages: dict[int, Artefact] = {}  # what each completed step left
+        self._steps: list[tuple[str, StepRecord]] = []  # in their order, each with its story
 
     def begin(self, run: RunRecord) -> None:
         self._run = run
+        for made in run.checkpoints:
+            self._keep(made)
+        found = [(story.key, step) for story in run.stories.values() for step in story.steps]
+        self._steps = sorted(found, key=lambda one: one[1].number)
+
+    def _keep(self, made: Mapping[str, Any]) -> None:
+        for one in made["artefacts"]:
+            self._pages[int(one["step"])] = Artefact(int(one["step"]), str(one["name"]), str(one["path"]))
 
     def told(self, kind: str, data: Mapping[str, Any], at: float) -> None:
         apply(self._run, kind, data, at)
+        if data.get("checkpoint"):
+            self._keep(data["checkpoint"])
+        if kind == "step":
+            self._steps.append((str(data["story"]), self._run.stories[str(data["story"])].steps[-1]))
         if kind == "accepted" and data.get("number") is not None:
             self._done.append(StepDone(str(data["step"]), str(data["story"]), str(data["step"]), at))
         if kind == "asked" and data.get("code") == "failed":
@@ -61,8 +78,7 @@ class StateKeeper:
 
     def _state(self) -> RunState:
         run, lane = self._run, self._lane
-        steps = [step for story in run.stories.values() for step in story.steps]
-        completed = tuple(sorted(step.number for step in steps if step.accepted))
+        completed = tuple(step.number for _, step in self._steps if step.accepted)
         return RunState(
             os.path.basename(self._folder),
             workflow_path=lane.path or lane.workflow.name,
@@ -74,19 +90,14 @@ class StateKeeper:
             total_steps=max(run.steps, lane.stories * len(lane.workflow.steps)),
             resume_from_step=max(completed, default=0) + 1,
             session_variables=run.variables,
-            artefacts_produced=tuple(
-                Artefact(int(one["step"]), str(one["name"]), str(one["path"]))
-                for made in run.checkpoints
-                for one in made["artefacts"]
-            ),
+            artefacts_produced=tuple(self._pages.values()),
             issues=tuple(filter(None, [run.question and run.question.get("text")])),
         )
 
     def _page(self, state: RunState) -> Page:
-        run, lane = self._run, self._lane
-        steps = [(story.key, step) for story in run.stories.values() for step in story.steps]
-        steps.sort(key=lambda one: one[1].number)
-        at_work = next((step for _, step in reversed(steps) if _is_called(step)), None)
+        lane = self._lane
+        shown = self._steps[-SHOWN:]
+        at_work = next((step for _, step in reversed(shown) if _is_called(step)), None)
         return Page(
             lane.workflow.name,
             state.run_id,
@@ -97,18 +108,20 @@ class StateKeeper:
             self._agent(at_work) if at_work else "",
             state.current_step,
             state.total_steps,
-            tuple(self._line(key, step) for key, step in steps),
+            tuple(self._line(key, step) for key, step in shown),
             state.session_variables,
             state.artefacts_produced,
             tuple(map(str, state.issues)),
-            f"bmad resume --run {state.run_id}" if state.status is not Status.COMPLETED else "",
+            f"bmad resume --run {state.run_id}",
+            len(self._steps) - len(shown),
+            len(state.steps_completed),
         )
 
     def _line(self, story: str, step: StepRecord) -> StepLine:
         ended = [call.ended for call in step.calls if call.ended is not None]
         seconds = sum(float(one.get("seconds", 0.0)) for one in ended)
-        made = next((one for one in reversed(self._run.checkpoints) if one["step"] == step.number), None)
-        output = str(made["artefacts"][0]["path"]) if made else str(ended[-1].get("finding", "")) if ended else ""
+        page = self._pages.get(step.number)
+        output = page.path if page else str(ended[-1].get("finding", "")) if ended else ""
         story = story if self._lane.scope != "workflow" else ""
         return StepLine(step.number, step.step, self._status(step), self._agent(step), seconds, output, story)
 
@@ -139,7 +152,16 @@ class StateKeeper:
             tuple(self._done[-MAX_STEPS:]),
             finished[-1] if finished else None,
             os.path.basename(self._folder),
+            self._others,
         )
+
+    def _of_others(self) -> Mapping[str, Any]:
+        """What another tool has put into the epic's state is not ours to throw away."""
+        try:
+            state = read_epic_state(self._epic_state)
+        except FileError:
+            return {}
+        return state.others if state else {}
 
     def _story(self) -> str:
         return next(reversed(self._run.stories), self._lane.key)

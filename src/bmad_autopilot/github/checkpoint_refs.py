@@ -1,18 +1,18 @@
-"""The work tree as it stood at a checkpoint: a commit under a ref of ours, on the commit that was checked out."""
+"""The work tree as it stood at a checkpoint: refs of ours to its tree, and to the commit that was checked out.
 
-from .commits import commit_tree
+A ref to the bare tree, and no commit on it: one git process instead of two, which is half of what a checkpoint
+costs."""
+
 from .git import Git, check_revision
-from .messages import write_message
 from .saving import REFS
 
 CHECKPOINTS = f"{REFS}checkpoints/"
 
 
 def keep_checkpoint(git: Git, run: str, step: int, tree: str, head: str | None) -> str:
-    """The ref. Kept once more, it holds the same tree."""
+    """The tree's ref. Kept once more, it holds the same."""
     check_revision(tree, *([head] if head is not None else []))
     ref = f"{CHECKPOINTS}{run}/{step}"
-    message = write_message(f"Step {step} of run {run}", {})
-    made = commit_tree(git, tree, [head] if head is not None else [], message)
-    git.ask("update-ref", ref, made)
+    kept = {ref: tree, **({f"{ref}.head": head} if head is not None else {})}
+    git.ask("update-ref", "--stdin", feed="".join(f"update {name} {sha}\n" for name, sha in kept.items()).encode())
     return ref

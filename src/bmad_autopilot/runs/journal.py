@@ -114,8 +114,8 @@ class Journal:
 
     def _recover(self) -> None:
         """Find where it ends, and cut off what is no whole line."""
-        end = _Position()
-        for _, behind in _read(self.path, _Position()):
+        end = self._seen if self._is_there(self._seen) else _Position()
+        for _, behind in _read(self.path, end):
             end = behind
         if os.fstat(self._fd).st_size != end.offset:
             os.ftruncate(self._fd, end.offset)

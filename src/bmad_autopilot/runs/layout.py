@@ -45,12 +45,17 @@ def folder_name(branch: str) -> str:
 
 
 def make_run(runs: str, session: str, workflow: str, now: float) -> str:
-    """A new run's folder. Two that begin in the same second get names of their own."""
+    """A new run's folder. Two that begin in the same second get names of their own, whatever their sessions: git's
+    refs are named by the run alone."""
     parent = os.path.join(runs, folder_name(session))
     os.makedirs(parent, exist_ok=True)
     stem = f"{folder_name(workflow)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+    taken = {name for _, name in (*find_runs(runs), *find_archived(runs)) if name.startswith(stem)}
     for again in range(1, MAX_ATTEMPTS):
-        folder = os.path.join(parent, stem if again == 1 else f"{stem}-{again}")
+        name = stem if again == 1 else f"{stem}-{again}"
+        if name in taken:
+            continue
+        folder = os.path.join(parent, name)
         try:
             os.mkdir(folder)
             return folder

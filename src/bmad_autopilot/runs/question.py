@@ -53,6 +53,7 @@ class Question(NamedTuple):
     answered_at: float = 0.0
     by: By | None = None
     cause: str = ""  # a word of core.causes; "" in files of older runs
+    about: str = "story"  # or a workflow: what `story` names
     because: str = ""  # why that is recommended
 
     @property
@@ -116,6 +117,7 @@ def read_question(path: str, id: str) -> Question | None:
         turn=number_of(data.get("turn")),
         cause=text_of(data.get("cause")),
         because=text_of(data.get("because")),
+        about=text_of(data.get("about")) or "story",
     )
     if not asked.question or not asked.story:
         problem = "asks nothing" if not asked.question else "names no story"

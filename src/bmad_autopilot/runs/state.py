@@ -12,6 +12,7 @@ from .times import iso, seconds_of
 
 NAME = "state.json"
 SHORT_ID = 6
+LONG = 50  # artefacts, from which on the file is for programs alone
 
 
 class Status(StrEnum):
@@ -79,7 +80,8 @@ def write_state(run: str, state: RunState) -> None:
         "artefacts_produced": [artefact._asdict() for artefact in state.artefacts_produced],
     }
     data.update((name, value) for name, value in data.pop("others").items() if name not in data)
-    write_object(os.path.join(run, NAME), data, durable=False)  # made anew from the journal
+    is_long = len(state.artefacts_produced) > LONG
+    write_object(os.path.join(run, NAME), data, durable=False, long=is_long)  # made anew from the journal
 
 
 def read_state(run: str) -> RunState | None:

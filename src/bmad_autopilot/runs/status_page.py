@@ -47,6 +47,8 @@ class Page(NamedTuple):
     artefacts: tuple[Artefact, ...] = ()
     issues: tuple[str, ...] = ()
     resume: str = ""  # the command
+    earlier: int = 0  # steps before those
+    done: int | None = None  # steps that are completed; None: as those tell
 
 
 def write_status_page(run: str, page: Page) -> None:
@@ -60,7 +62,7 @@ def render(page: Page) -> str:
         [f"# {_line(page.workflow) or 'Workflow'} — {_line(page.status)}"],
         list(_head(page)),
         [f"`{_bar(page)}`"],
-        ["## Steps", "", *_steps(page.steps)],
+        ["## Steps", "", *_steps(page.steps, page.earlier)],
         ["## Variables", "", *_variables(page.variables)] if page.variables else [],
         ["## Artefacts", "", *_artefacts(page.artefacts)] if page.artefacts else [],
         ["## Issues", "", *_issues(page.issues)] if page.issues else [],
@@ -88,21 +90,21 @@ def _head(page: Page) -> Iterator[str]:
 
 def _bar(page: Page) -> str:
     """What is done, of all that is to do."""
-    done = sum(step.status == "done" for step in page.steps)
-    total = max(page.total_steps, len(page.steps), 1)
+    done = sum(step.status == "done" for step in page.steps) if page.done is None else page.done
+    total = max(page.total_steps, page.earlier + len(page.steps), 1)
     filled = done * BAR // total
     if 0 < done < total:
         filled = max(1, min(filled, BAR - 1))
     return f"{'█' * filled}{'░' * (BAR - filled)} {done * 100 // total:>3}%  {done}/{total} steps"
 
 
-def _steps(steps: tuple[StepLine, ...]) -> Iterator[str]:
+def _steps(steps: tuple[StepLine, ...], earlier: int) -> Iterator[str]:
     if not steps:
         yield "None has begun."
         return
     left_out = max(0, len(steps) - MAX_STEPS)
-    if left_out:
-        yield f"The last {MAX_STEPS} of {len(steps):,}; {left_out:,} before them are in `journal.jsonl`."
+    if before := earlier + left_out:
+        yield f"The last {MAX_STEPS} of {earlier + len(steps):,}; {before:,} before them are in `journal.jsonl`."
         yield ""
     yield "| Step | Name | Story | Status | Agent | Duration | Output |"
     yield "|---:|---|---|---|---|---:|---|"

@@ -87,6 +87,13 @@ def owners(state_folder: str) -> list[Owner]:
     return [one for one in found if one is not None]
 
 
+def owner_of(state_folder: str, run: str) -> Owner | None:
+    """Who looks after this run now; else whoever is at work on anything that it could not go on beside."""
+    found = owners(state_folder)
+    own = next((one for one in found if os.path.basename(one.run) == run), None)
+    return own or owner(state_folder)
+
+
 def owner(state_folder: str, name: str = NAME) -> Owner | None:
     """Who holds this lock now. A note without a lock is what a dead one has left: None."""
     path = os.path.join(state_folder, name)

@@ -38,7 +38,7 @@ def _short_ids(found: list[Checkpoint]) -> dict[str, str]:
 
 
 def document(found: list[Checkpoint]) -> dict[str, object]:
-    return {"version": 1, "checkpoints": [_one(one) for one in found]}
+    return {"version": 1, "kind": "checkpoints", "checkpoints": [_one(one) for one in found]}
 
 
 def _one(one: Checkpoint) -> dict[str, object]:

@@ -32,13 +32,16 @@ _RETRY = {
     Cause.STUCK: "Retry (look again)",
     Cause.RETROSPECTIVE: "Retry (hold it)",
 }
+_OF_A_WORKFLOW = {"retry": "Retry ({step} once more)", "skip": "Skip {step} (the next step is begun)"}
+WORKFLOW = "workflow"
 _OF_THE_EPIC = (Cause.EPIC_COMPLETE, Cause.LEFT_OUT, Cause.RETROSPECTIVE)
 
 
 def head(asked: Question) -> str:
     """`[!] Story 1-3-protected-routes BLOCKED`; of an older run without its cause only the story."""
     cause = next((cause for cause in Cause if cause == asked.cause), None)
-    what = asked.story if cause in _OF_THE_EPIC else f"Story {asked.story}"
+    kind = "Workflow" if asked.about == WORKFLOW else "Story"
+    what = asked.story if cause in _OF_THE_EPIC else f"{kind} {asked.story}"
     return f"[!] {what} {OFFERS[cause].head if cause else 'STOPPED'}"
 
 
@@ -52,6 +55,7 @@ def option_lines(asked: Question) -> Iterator[str]:
 def _said(asked: Question, option: str) -> str:
     own = {str(cause): words for cause, words in _RETRY.items()} if option == "retry" else {}
     words = own.get(asked.cause) or _WORDS.get(option) or option
+    words = _OF_A_WORKFLOW.get(option, words) if asked.about == WORKFLOW else words
     return words.format(step=asked.step or "the step")
 
 

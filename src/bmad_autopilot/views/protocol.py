@@ -26,6 +26,7 @@ def render(found: Resume, language: str, out: Terminal) -> Iterator[str]:
 def document(found: Resume) -> dict[str, object]:
     return {
         "version": 1,
+        "kind": "protocol-resume",
         **found._asdict(),
         "status": found.status.value,
         "completed": list(found.completed),

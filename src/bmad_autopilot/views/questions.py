@@ -136,6 +136,7 @@ _SHOWN = (
     "source",
     "cause",
     "because",
+    "about",
 )
 
 

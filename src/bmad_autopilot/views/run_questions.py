@@ -16,10 +16,9 @@ def asked_in(data: Mapping[str, Any], step: str = "") -> Question:
     recommended = str(data.get("recommended") or "") or None
     story, text, context = (str(data.get(name) or "") for name in ("story", "text", "context"))
     kind = Kind.QUESTION if data.get("code") in _AGENTS else Kind.INTERVENTION
-    cause, because = (str(data.get(name) or "") for name in ("cause", "because"))
-    return bounded(
-        Question(story, step, 0, text, context, options, recommended, kind=kind, cause=cause, because=because)
-    )
+    cause, because, about = (str(data.get(name) or "") for name in ("cause", "because", "about"))
+    asked = Question(story, step, 0, text, context, options, recommended, kind=kind)
+    return bounded(asked._replace(cause=cause, because=because, about=about or "story"))
 
 
 def question_lines(asked: Question) -> Iterator[str]:

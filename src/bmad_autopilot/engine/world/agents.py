@@ -7,26 +7,32 @@ import uuid
 from ...agents.attempts import State, read_result, read_spec, state_of
 from ...agents.limits import limits_file, limits_folder, read_parked
 from ...agents.settling import stop
+from ...agents.shim import records
 from ...agents.verdicts import is_harvested
-from ...core.errors import AutopilotError, FileError
+from ...core.errors import AutopilotError, ConflictError, FileError
 from ...core.owes import Owes
 from ...github.staging import stage
 from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import attempts_of
+from ...runs.requests import request_path
 from ...workflows.step_context import Halfway
 from ..adopting import left_halfway, left_question
 from ..briefing import brief
 from ..calling import AccountParked, Job, begin, skill_for
+from ..closing import DEAF_SECONDS
 from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..gathering import Place, gather
 from ..snapshots import STATE, STORY, keep_before
 from ..touching import touched_paths
+from .people import PeopleDoors
 from .repository import RepositoryDoors
 
 
-class AgentDoors(RepositoryDoors):
+class AgentDoors(RepositoryDoors, PeopleDoors):
+    _told_of = ""  # whose turn we have said that we wait for
+
     def call_state(self, call: CallId) -> str:
         state = state_of(self.folder(call))
         return State.RUNNING.value if state is State.FINISHED and self._goes_on(call) else state.value
@@ -94,6 +100,25 @@ class AgentDoors(RepositoryDoors):
             self.hold(begin(folder, job._replace(prompt=prompt), ready).tree)
         except AccountParked:
             return  # the next look sees until when
+        except ConflictError as error:
+            self._await_turn(folder, error)
+
+    def _await_turn(self, folder: str, refused: ConflictError) -> None:
+        """One agent per work tree: another run's is waited for, until it ends, its time is over, or somebody asks
+        us to leave."""
+        owner = refused.found or ""
+        if state_of(folder) is not State.NEW or not owner:
+            raise refused
+        if self._told_of != owner:
+            self._told_of = owner
+            steps, step = os.path.split(os.path.dirname(owner))
+            whose = f"{os.path.basename(os.path.dirname(steps))}/{step}"
+            self.told("notice", {"text": f"waits for {whose}, which works in this work tree"}, time.time())
+        started = records.read_started(owner)
+        limit = records.read_time_limit(owner, 0.0)
+        until = (started[1] if started else time.time()) + limit + DEAF_SECONDS
+        while state_of(owner) is State.RUNNING and time.time() < until and not (self.stopping() or self.pausing()):
+            self.waiting.for_call(owner, (request_path(self.run),), None)
 
     def _stage(self, order: CallOrder) -> None:
         """A reviewer whose sandbox shows only what git knows must see new files."""

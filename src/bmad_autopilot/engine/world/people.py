@@ -48,6 +48,7 @@ class PeopleDoors(Ground):
             question.agents_own,
             turn=question.turn,
             cause=question.cause,
+            about="workflow" if self.lane.scope == "workflow" else "story",
             because=question.because,
         )
         return ask(self.run, kept, time.time()).id

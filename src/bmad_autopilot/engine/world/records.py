@@ -3,6 +3,7 @@
 import os
 import random
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from ...github.checkpoint_refs import keep_checkpoint
@@ -15,11 +16,21 @@ from .ground import Ground
 
 
 class RecordDoors(Ground):
+    _last = 0  # the number of the last entry read
+
+    @cached_property
+    def _entries(self) -> list[Entry]:
+        return []
+
     def random(self) -> float:
         return random.random()  # noqa: S311 (a pause, not a secret)
 
     def entries(self) -> Iterable[Entry]:
-        return [(entry.kind, entry.data, entry.at) for entry in self.journal.entries()]
+        """Read once: whoever asks again is given what has come since, too."""
+        found = self.journal.entries(self._last)
+        self._entries += [(entry.kind, entry.data, entry.at) for entry in found]
+        self._last = max(self._last, *(entry.n for entry in found)) if found else self._last
+        return self._entries
 
     def note(self, kind: str, data: Mapping[str, Any]) -> float:
         entry = self.journal.append(kind, **data)

@@ -2,17 +2,14 @@
 same."""
 
 import os
-import time
 import uuid
 
 from ...agents.attempts import State, state_of
-from ...agents.shim import records
 from ...core.errors import ConflictError, FileError
 from ...core.owes import Owes
 from ...gates.look import WorkLook
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import SESSION, folder_name
-from ...runs.requests import request_path
 from ...workflows.contract import agent_state
 from ...workflows.pipelines import Step
 from ...workflows.step_context import Files, StepContext
@@ -20,7 +17,6 @@ from ...workflows.step_entry import COMMAND
 from ...workflows.workflow_prompt import Passing, workflow_prompt
 from ..books import Books
 from ..calling import AccountParked, Job, begin, skill_for
-from ..closing import DEAF_SECONDS
 from ..doors import CallId, CallOrder, Gathered, Tree
 from ..gathering import asked_in
 from ..harvesting import harvest
@@ -31,7 +27,6 @@ from . import World
 
 
 class WorkflowWorld(World):
-    _told_of = ""  # whose turn we have said that we wait for
     _looked_at: CallId | None = None
 
     def books(self, key: str) -> Books:
@@ -83,9 +78,7 @@ class WorkflowWorld(World):
         except AccountParked:
             return  # the next look sees until when
         except ConflictError as error:
-            if state_of(folder) is not State.NEW or not error.found:
-                raise
-            self._await_turn(error.found)
+            self._await_turn(folder, error)
 
     def _job(self, folder: str, order: CallOrder) -> Job:
         project, step = self.project, order.step
@@ -124,20 +117,6 @@ class WorkflowWorld(World):
             f"{folder}/{VARIABLES}",
             f"{folder}/{OUTPUT}",
         )
-
-    def _await_turn(self, owner: str) -> None:
-        """One agent per work tree: another run's is waited for, until it ends, its time is over, or somebody asks
-        us to leave."""
-        if self._told_of != owner:
-            self._told_of = owner
-            steps, step = os.path.split(os.path.dirname(owner))
-            whose = f"{os.path.basename(os.path.dirname(steps))}/{step}"
-            self.told("notice", {"text": f"waits for {whose}, which works in this work tree"}, time.time())
-        started = records.read_started(owner)
-        limit = records.read_time_limit(owner, 0.0)
-        until = (started[1] if started else time.time()) + limit + DEAF_SECONDS
-        while state_of(owner) is State.RUNNING and time.time() < until and not (self.stopping() or self.pausing()):
-            self.waiting.for_call(owner, (request_path(self.run),), None)
 
     def gather(self, order: CallOrder) -> Gathered:
         folder = os.path.abspath(self.folder(order.id))
