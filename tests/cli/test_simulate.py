@@ -79,6 +79,7 @@ def test_bad_options_are_usage_errors(tmp_path: Path, options: tuple[str, ...], 
     assert says in done.stderr
 
 
+@pytest.mark.real
 def test_a_broken_promise_fails_with_the_command_to_see_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,9 +87,8 @@ def test_a_broken_promise_fails_with_the_command_to_see_it_again(
     from click.testing import CliRunner
 
     from bmad_autopilot.cli import bmad
-    from bmad_autopilot.engine import judging
 
-    monkeypatch.setattr(judging, "judge_work", lambda look: ())
+    monkeypatch.setattr("bmad_autopilot.gates.work.judge_work", lambda look: ())
     done = CliRunner().invoke(bmad, ["-C", str(tmp_path), "simulate", "--seeds", "30"])
     assert done.exit_code == 1
     assert "breaks a promise" in done.output

@@ -42,6 +42,7 @@ class Sample:
     ) -> None:
         self.root = root
         make_sample(str(root), 1, stories, agent_command=scripted(habit, seconds), era=era)
+        self.board = Path(open_project(str(root)).require_board())  # an agent may spoil the settings later
 
     def run(self, scope: str = "story", key: str = "1-1", *, person: Person | None = None, **options: Any) -> Ran:
         log: list[tuple[str, Mapping[str, Any]]] = []
@@ -61,10 +62,6 @@ class Sample:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
         return place
-
-    @property
-    def board(self) -> Path:
-        return Path(open_project(str(self.root)).require_board())
 
     def rows(self) -> dict[str, str]:
         return {key: row.status.raw for key, row in read_board(str(self.board)).rows.items()}

@@ -76,6 +76,7 @@ def test_what_was_answered_there_is_told_and_not_asked_again(tmp_path: Path) -> 
     assert "Postgres" in first_prompt(ran.end.folder)
 
 
+@pytest.mark.real
 def test_resume_offers_it_and_adopts_it(tmp_path: Path) -> None:
     root = project_of(tmp_path / "p", stories=1)
     story = "1-1-list-accounts"
@@ -90,6 +91,7 @@ def test_resume_offers_it_and_adopts_it(tmp_path: Path) -> None:
     assert f"Story {story}" in done.stdout
 
 
+@pytest.mark.real
 def test_a_run_of_ours_that_was_cut_short_is_said_and_paused(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     runs = runs_folder(str(sample.root))

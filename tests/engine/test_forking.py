@@ -32,6 +32,7 @@ def everything_in(folder: str) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in paths}
 
 
+@pytest.mark.real
 def test_a_step_in_the_middle_of_an_epic(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", stories=2)
     first = sample.run("epic", "1")
@@ -81,6 +82,7 @@ def test_tree_rows_and_variables_are_as_they_were_then(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.real
 def test_what_was_taken_over_is_the_old_runs_and_found_once(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     first = sample.run()

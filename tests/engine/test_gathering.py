@@ -68,3 +68,11 @@ def test_a_row_that_vanished_is_asked_about_and_put_back(tmp_path: Path, answer:
     assert ran.questions == ["rows"]
     assert ": backlog → gone" in person.asked[0]["context"]
     assert any(key.startswith("1-2-") for key in sample.rows()) is (answer == "undo")
+
+
+def test_a_state_file_in_git_is_refused_though_we_move_it_aside_between_calls(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "honest,commits-state:1-1")
+    ran = sample.run()
+    found = [entry["objections"] for entry in ran.entries("ended") if entry["step"] == "dev"]
+    assert found == [["state-file-tracked"]] * 2
+    assert ran.end.status == "waiting"

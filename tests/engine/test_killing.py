@@ -75,7 +75,8 @@ def test_killed_with_its_shim_a_call_is_lost_and_made_once_more(tmp_path: Path) 
     project = make(tmp_path / "project", 1, 600.0)
     first = start(project)
     place = running(project)
-    until(lambda: (project.root / ".git" / "ran").exists(), "the agent runs")
+    ran = project.root / ".git" / "ran"
+    until(lambda: ran.exists() and ran.read_text().endswith("\n"), "the agent runs")
     started = records.read_started(place.folder)
     assert started is not None
     for pid in (first.pid, started[0]):
@@ -87,7 +88,7 @@ def test_killed_with_its_shim_a_call_is_lost_and_made_once_more(tmp_path: Path) 
     places = find_attempts(runs_folder(str(project.root)))
     ends = [result.by for one in places if (result := read_result(one.folder))]
     assert sorted(ends) == ["exit", "lost"]
-    assert (project.root / ".git" / "ran").read_text().split() == ["1-1-story"] * 2
+    assert ran.read_text().split() == ["1-1-story"] * 2
     assert survivors(project) == []
 
 

@@ -114,6 +114,7 @@ def test_at_a_terminal_the_question_is_answered_at_once(tmp_path: Path) -> None:
     assert len(person.asked) == 1
 
 
+@pytest.mark.real
 def test_a_call_that_fails_twice_is_asked_about_and_skipped_on_request(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "honest,no-change:1-1", stories=2)
     ran = sample.run("epic", "1", person=Person("skip", "leave"))
@@ -147,6 +148,7 @@ def test_a_story_that_was_skipped_is_not_done(tmp_path: Path, scope: str) -> Non
     assert json.loads((Path(ran.end.folder) / "state.json").read_text())["status"] == "completed"
 
 
+@pytest.mark.real
 def test_however_much_was_there_before_none_of_it_is_committed_after_a_resume(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     for number in range(5000):

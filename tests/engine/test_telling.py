@@ -67,6 +67,7 @@ def test_a_pause_lets_the_call_end_and_makes_no_other(tmp_path: Path) -> None:
     assert [call["step"] for call in again.entries("call")] == ["dev", "code-review"]
 
 
+@pytest.mark.real
 def test_a_stop_leaves_the_agent_at_work_and_it_is_adopted(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", seconds=1.0)
     end, kinds = told_at(sample, "call", Ask.STOP)
@@ -129,6 +130,7 @@ def test_a_story_that_is_skipped_by_choice_holds_nobody_up(tmp_path: Path) -> No
     assert [sample.row("1-1"), sample.row("1-2")] == ["blocked", "blocked"]
 
 
+@pytest.mark.real
 def test_a_choice_is_none_where_somebody_is_there(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "no-change")
     person = Person("abort")
@@ -165,6 +167,7 @@ def test_changed_settings_are_said_and_asked_about(tmp_path: Path) -> None:
     assert (again.end.status, again.end.record.keeps_settings) == ("completed", False)
 
 
+@pytest.mark.real
 def test_the_settings_of_its_beginning_can_be_kept(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", seconds=0.3)
     end, _ = told_at(sample, "call", Ask.PAUSE)
@@ -178,6 +181,7 @@ def test_the_settings_of_its_beginning_can_be_kept(tmp_path: Path) -> None:
     assert {os.path.basename(end.folder)} == {again.end.run_id}
 
 
+@pytest.mark.real
 def test_settings_that_only_look_different_are_the_same(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", seconds=0.3)
     told_at(sample, "call", Ask.PAUSE)

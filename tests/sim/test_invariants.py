@@ -8,7 +8,6 @@ import pytest
 
 from bmad_autopilot.board.sprint import Row
 from bmad_autopilot.core.records import RunRecord
-from bmad_autopilot.engine import judging
 from bmad_autopilot.engine.doors import CallId, CallOrder, Question
 from bmad_autopilot.gates.objections import owes
 from bmad_autopilot.sim.invariants import PROMISES
@@ -128,12 +127,14 @@ def test_a_step_done_again_without_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_agent_believed_on_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "judge_work", lambda look: ())
+    monkeypatch.setattr("bmad_autopilot.gates.work.judge_work", lambda look: ())
     assert breaks("no_liar_reaches_done")
 
 
 def test_an_honest_agent_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "judge_work", lambda look: (owes("never", "It is never good enough."),))
+    monkeypatch.setattr(
+        "bmad_autopilot.gates.work.judge_work", lambda look: (owes("never", "It is never good enough."),)
+    )
     assert breaks("honest_stories_get_done")
 
 

@@ -27,6 +27,7 @@ from ..github.history import is_ancestor
 from ..github.private_settings import HOOKS_PATH, has_usual_hooks_path
 from ..github.trees import changes, read_file
 from ..project.open import Project
+from ..project.state_files import owner_of
 from ..project.traces import CONFIG_NAME
 from ..runs.agent_state import read_agent_state
 from ..workflows.pipelines import RETROSPECTIVE
@@ -187,7 +188,9 @@ def _theirs(place: Place) -> set[str]:
         if before != after:
             found = changes(place.git, before, after)
             paths |= {path for change in found for path in (change.path, change.old_path)}
-    return paths
+    # A state file is moved aside by us before a call: that is nobody's word on whether it may be in git.
+    part = os.path.relpath(place.project.root.path, place.git.top)
+    return {path for path in paths if owner_of(os.path.relpath(path, part)) is None}
 
 
 def _from_top(top: str, path: str) -> str:
