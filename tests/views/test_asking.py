@@ -35,8 +35,8 @@ FAILED = Question(
 OPEN = Question("1-2-login", "dev", 1, "What should the page say?")
 
 
-@pytest.fixture
-def human(capfd: pytest.CaptureFixture[str]) -> TerminalHuman:
+def human() -> TerminalHuman:
+    """No fixture: between those and the test `capfd` takes other files, and an outlet keeps the one it found."""
     out = Terminal("never", 60)
     out.is_terminal = True
     return TerminalHuman(LogView(out, RunLog({}), 9))
@@ -47,17 +47,17 @@ def says(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_the_question_its_options_and_the_recommended_one(
-    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     says(monkeypatch, "2\n")
-    assert human.ask(STORE._asdict()) == "2"
+    assert human().ask(STORE._asdict()) == "2"
     assert capfd.readouterr().out == (
         "\n  Which store?\n  Both run.\n    1  redis  (recommended)\n    2  postgres\nanswer (Ctrl-D: not now): "
     )
 
 
 def test_an_intervention_is_a_menu_with_a_letter_for_each_choice(
-    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     says(monkeypatch, "e\n")
     asked = FAILED._replace(
@@ -67,7 +67,7 @@ def test_an_intervention_is_a_menu_with_a_letter_for_each_choice(
         cause="timeout",
         because="it was still at work",
     )
-    assert human.ask(asked._asdict()) == "e"
+    assert human().ask(asked._asdict()) == "e"
     assert (
         capfd.readouterr().out
         == """
@@ -98,40 +98,40 @@ def test_every_cause_has_a_menu(cause: str) -> None:
 
 
 def test_what_is_no_answer_is_asked_again_with_the_reason(
-    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     says(monkeypatch, "\nok\nA greeting, and the date\n")
-    assert human.ask(OPEN._asdict()) == "A greeting, and the date"
+    assert human().ask(OPEN._asdict()) == "A greeting, and the date"
     shown = capfd.readouterr().out
     assert "an answer cannot be empty" in shown
     assert "'ok' alone does not say what is asked" in shown
 
 
 @pytest.mark.parametrize("letter", ["r", "s", "f", "a", "retry", "R", "1", "4"])
-def test_letters_of_an_intervention(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
+def test_letters_of_an_intervention(monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
     says(monkeypatch, f"{letter}\n")
-    assert human.ask(FAILED._asdict()) == letter
+    assert human().ask(FAILED._asdict()) == letter
 
 
-def test_ctrl_d_is_not_now(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_d_is_not_now(monkeypatch: pytest.MonkeyPatch) -> None:
     says(monkeypatch, "")
-    assert human.ask(STORE._asdict()) is None
+    assert human().ask(STORE._asdict()) is None
 
 
-def test_nobody_is_asked_for_ever(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     says(monkeypatch, "nonsense\n" * 1000)
-    assert human.ask(STORE._asdict()) is None
+    assert human().ask(STORE._asdict()) is None
     assert MAX_TRIES < 1000
 
 
-def test_a_line_that_is_no_text_is_asked_again(human: TerminalHuman, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_no_text_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n2\n"), "utf-8"))
-    assert human.ask(STORE._asdict()) in ("2", None)
+    assert human().ask(STORE._asdict()) in ("2", None)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_told_on_to_whoever_looks_after_the_run(
-    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     class Interrupted:
         def readline(self, size: int) -> str:
@@ -146,7 +146,7 @@ def test_ctrl_c_is_told_on_to_whoever_looks_after_the_run(
     before = signal.signal(number, hear)
     try:
         monkeypatch.setattr("sys.stdin", Interrupted())
-        assert human.ask(STORE._asdict()) is None
+        assert human().ask(STORE._asdict()) is None
         assert heard == [number]
         assert signal.getsignal(number) is hear
     finally:
@@ -154,10 +154,12 @@ def test_ctrl_c_is_told_on_to_whoever_looks_after_the_run(
 
 
 def test_an_agents_question_steers_nothing(
-    human: TerminalHuman, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     says(monkeypatch, "")
-    human.ask(STORE._replace(question="\x1b[2Jgone?\x07", context="a\x9bb", options=("\x1b]0;x\x07y",))._asdict())
+    human().ask(
+        STORE._replace(question="\x1b[2Jgone?\x07", context="a\x9bb", options=("\x1b]0;x\x07y",))._asdict()
+    )
     assert not any(char in capfd.readouterr().out for char in "\x1b\x07\x9b")
 
 
@@ -172,7 +174,7 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def test_an_answer_given_elsewhere_ends_the_asking_at_once(
-    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    keyboard: int, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     os.write(keyboard, b"half an ans")
     there = tmp_path / "001.json"
@@ -181,17 +183,15 @@ def test_an_answer_given_elsewhere_ends_the_asking_at_once(
     writer = threading.Thread(target=write_atomic, args=(str(there), b'{"answer": "redis"}'))
     writer.start()
     began = time.monotonic()
-    assert human.ask({**STORE._asdict(), **asked_elsewhere}) is None
+    assert human().ask({**STORE._asdict(), **asked_elsewhere}) is None
     assert time.monotonic() - began < LOOK_AGAIN / 2, "nobody told it to look"
     writer.join()
     assert "no longer asked here; what was typed is not used" in capfd.readouterr().out
     os.write(keyboard, b"2\n")
-    assert human.ask({**STORE._asdict(), "answered": lambda: False}) == "2"
+    assert human().ask({**STORE._asdict(), "answered": lambda: False}) == "2"
 
 
-def test_a_line_that_comes_too_late_is_said_and_not_used(
-    human: TerminalHuman, keyboard: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_that_comes_too_late_is_said_and_not_used(keyboard: int, capfd: pytest.CaptureFixture[str]) -> None:
     os.write(keyboard, b"postgres\n")
-    assert human.ask({**STORE._asdict(), "answered": lambda: True}) is None
+    assert human().ask({**STORE._asdict(), "answered": lambda: True}) is None
     assert "no longer asked here; not used: postgres" in capfd.readouterr().out
