@@ -16,12 +16,9 @@ from bmad_autopilot.core.causes import (
     Cause,
     Kind,
     blocked_build,
-    causes_table,
     choices,
     chosen,
-    triggers_table,
 )
-from tests.conftest import REPOSITORY
 
 
 def test_every_cause_says_what_it_means_and_offers() -> None:
@@ -104,9 +101,3 @@ def test_all_five_reasons_of_an_agent_are_mapped_to_themselves() -> None:
 @given(st.text())
 def test_any_condition_is_something(condition: str) -> None:
     assert blocked_build(condition).source == BUILD
-
-
-def test_the_documentation_holds_the_current_tables() -> None:
-    page = (REPOSITORY / "docs" / "humans.md").read_text()
-    assert causes_table() in page, "put the output of causes.causes_table() into docs/humans.md"
-    assert triggers_table() in page, "put the output of causes.triggers_table() into docs/humans.md"

@@ -203,19 +203,3 @@ def blocked_build(condition: str) -> Trigger:
     """What a build's blocking condition is to us."""
     words = condition.casefold()
     return next(one for one in TRIGGERS if any(mark in words for mark in one.marks))
-
-
-def causes_table() -> str:
-    """The table of causes in docs/humans.md."""
-    rows = ["| cause | when | choices | unattended |", "|---|---|---|---|"]
-    for cause, offer in OFFERS.items():
-        offered = ", ".join(offer.options) or "the agent's own"
-        rows.append(f"| `{cause}` | {offer.means} | {offered} | {', '.join(choices(cause))} |")
-    return "\n".join(rows) + "\n"
-
-
-def triggers_table() -> str:
-    """The table of everybody's words in docs/humans.md."""
-    rows = ["| said by | what | becomes | cause | `blockReason` |", "|---|---|---|---|---|"]
-    rows += [f"| {one.source} | {one.says} | {one.kind} | `{one.cause}` | `{one.reason}` |" for one in TRIGGERS]
-    return "\n".join(rows) + "\n"
