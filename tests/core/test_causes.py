@@ -33,6 +33,53 @@ def test_words_that_stand_in_files_stay_what_they_are() -> None:
     )
 
 
+# What is offered stands in question files: a run of before must still understand its answer.
+OFFERED = {
+    "blocked": ("BLOCKED", "retry skip fix abort"),
+    "failed": ("FAILED", "retry skip fix abort"),
+    "hopeless": ("STOPPED", "retry skip fix abort"),
+    "checks": ("CHECKS FAIL", "retry skip fix abort"),
+    "environment": ("CHECKS CANNOT RUN", "retry skip fix abort"),
+    "rounds": ("CHANGES REQUESTED", "more approve skip fix abort"),
+    "timeout": ("TIMED OUT", "retry skip fix extend abort"),
+    "conflict": ("MERGE CONFLICT", "retry abort"),
+    "limit": ("LIMIT", "retry skip fix abort"),
+    "liar": ("NOT DONE", "retry skip fix abort"),
+    "question": ("ASKS", ""),
+    "epic-complete": ("COMPLETE", "continue fix abort"),
+    "human-checkpoint": ("CHECKPOINT", "continue fix abort"),
+    "settings": ("SETTINGS CHANGED", "new old abort"),
+    "budget": ("CAP REACHED", "more stop"),
+    "ground": ("NO PLACE TO WORK", "retry abort"),
+    "left-out": ("NOT WHOLE", "close leave"),
+    "retrospective": ("NO RETROSPECTIVE", "retry leave"),
+    "rows": ("BOARD MOVED", "mine undo"),
+    "stuck": ("STUCK", "retry abort"),
+}
+
+
+def test_what_each_cause_offers_and_is_called() -> None:
+    assert {str(cause): (offer.head, " ".join(offer.options)) for cause, offer in OFFERS.items()} == OFFERED
+    assert (Kind.QUESTION, Kind.INTERVENTION) == ("question", "intervention")
+    assert sorted({one.source for one in TRIGGERS}) == ["agent state", "build", "trigger"]
+
+
+def test_of_all_causes_one_can_say_what_several_offer() -> None:
+    assert choices(ALL) == ("ask", "retry", "skip", "abort", "more", "extend", "continue", "leave")
+    assert choices(Cause.ROUNDS) == ("ask", "more", "approve", "skip", "abort")
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("It did not converge in 5 rounds", "review repair loop exceeded 5 iterations"),
+        ("the supplied file says blocked", "blocked spec supplied"),
+    ],
+)
+def test_a_build_in_other_words(condition: str, says: str) -> None:
+    assert blocked_build(condition).says == says
+
+
 @pytest.mark.parametrize("cause", [*Cause, ALL])
 def test_a_policy_never_chooses_to_fix_by_hand(cause: str) -> None:
     assert choices(cause)[0] == ASK

@@ -74,7 +74,7 @@ def go_on_with(
 
 def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool) -> NoReturn:
     from ..engine.resuming import resume_fork
-    from ..runs.checkpoints import find_checkpoint
+    from ..runs.checkpoints import entries_until, find_checkpoint
     from .running import finish, human_at, watching
 
     gc.enable()
@@ -82,6 +82,7 @@ def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool
     at = find_checkpoint(runs, wanted)
     before = find_run(runs, f"{at.session}/{at.run}")
     with watching(ctx, project, _rows(project, before), None, as_json=as_json) as view:
+        view.catch_up((one.kind, one.data, one.at) for one in entries_until(at))
         end = resume_fork(project, at, told=view, human=human_at(view))
     finish(ctx, project, end, view)
 

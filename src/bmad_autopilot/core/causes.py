@@ -83,10 +83,10 @@ OFFERS: Mapping[Cause, Offer] = {
 
 def choices(cause: str) -> tuple[str, ...]:
     """What a policy may choose: nobody is there to fix anything by hand. Of all causes can be said what several
-    offer."""
+    offer, and that whatever runs out of time is given more."""
     if cause == ALL:
         every = [option for offer in OFFERS.values() for option in offer.options]
-        offered = tuple(option for option in dict.fromkeys(every) if every.count(option) > 1)
+        offered = tuple(option for option in dict.fromkeys(every) if every.count(option) > 1 or option == EXTEND)
     else:
         offered = OFFERS[Cause(cause)].options
     return (ASK, *(option for option in offered if option != FIX))

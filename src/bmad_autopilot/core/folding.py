@@ -232,6 +232,8 @@ def _answered_story(story: StoryRecord, means: str) -> None:
         step.closed = True
     elif means == "hand-over":
         story.passed = []
+        if step and step.last:
+            step.last.handed_over = True
     elif means == "more-rounds":
         story.counted_from = story.round + 1
     elif means == "more-fixes":

@@ -14,6 +14,7 @@ class CallRecord:
     attempt: int
     cause: str = ""
     ended: Data | None = None  # what it came to, once it was taken in
+    handed_over: bool = False  # after it the story was in a person's hands
 
     @property
     def finding(self) -> str:

@@ -7,7 +7,7 @@ from ..gates.rows import as_before
 from ..workflows.pipelines import RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
 from .beginning import begin_story
-from .committing import head_before
+from .committing import calls_of, handed_over, head_before
 from .doors import CallId, CallOrder
 from .judging import judge_call
 from .looking import Look, call_id, dollars_left
@@ -71,7 +71,8 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         halfway=_halfway(loop.run, story, record),
         dollars=dollars_left(loop.lane, loop.run),
         times=1 + record.extended,
-        calls=tuple(call_id(one, made) for one in story.steps for made in one.calls),
+        calls=calls_of(story),
+        handed_over=handed_over(story),
         variables=loop.run.variables,
         artefacts=tuple(
             (str(one["name"]), str(one["path"])) for made in loop.run.checkpoints for one in made["artefacts"]

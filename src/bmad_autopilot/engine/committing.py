@@ -47,8 +47,9 @@ def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
 
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
     name = _name(story.steps[-1]) if story.steps else story.key
+    key, calls = f"{_run_id(run)}/{name}", calls_of(story)
     return CommitOrder(
-        f"{_run_id(run)}/{name}", label, story.key, subject, body, story.baseline, calls_of(story), story.tree
+        key, label, story.key, subject, body, story.baseline, calls, handed_over(story), story.tree
     )
 
 
@@ -59,6 +60,11 @@ def _story(look: Look) -> StoryRecord:
 
 def calls_of(story: StoryRecord) -> tuple[CallId, ...]:
     return tuple(call_id(step, call) for step in story.steps for call in step.calls)
+
+
+def handed_over(story: StoryRecord) -> tuple[CallId, ...]:
+    """The calls after which a person took over: what they left then is the story's work."""
+    return tuple(call_id(step, call) for step in story.steps for call in step.calls if call.handed_over)
 
 
 def head_before(story: StoryRecord) -> str | None:

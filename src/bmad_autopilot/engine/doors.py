@@ -51,6 +51,7 @@ class CallOrder(NamedTuple):
     dollars: float | None = None  # what is left of the run's cap
     times: int = 1  # the usual time limit, as often
     calls: tuple[CallId, ...] = ()  # all of the story's so far, with this one
+    handed_over: tuple[CallId, ...] = ()  # those of them after which it was in a person's hands
     variables: Mapping[str, Any] = {}  # the run's so far
     artefacts: tuple[tuple[str, str], ...] = ()  # what steps before have left: step, and path in the run's folder
 
@@ -108,6 +109,7 @@ class CommitOrder(NamedTuple):
     body: str = ""
     since: str | None = None  # it is looked for in what came after
     calls: tuple[CallId, ...] = ()  # what these changed goes into it
+    handed_over: tuple[CallId, ...] = ()  # and what a person left after these
     tree: str | None = None  # the work tree before them
 
 

@@ -12,8 +12,11 @@ from ..agents.shim.redaction import Redactor, secrets_of
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
 from ..core.folding import fold
 from ..core.records import RunRecord
+from ..github.git import Git
+from ..github.ground import is_unchanged, look_at_ground, refusal
 from ..project.open import Project
 from ..runs.finding import Run
+from ..runs.half_forks import refuse_half
 from ..runs.journal import Journal, lane_entry
 from ..runs.requests import clear_request
 from ..runs.supervisor import NAME, Supervision, hold, workflow_lock
@@ -88,6 +91,7 @@ def go_on(
     entry = lane_entry(folder)
     assert entry is not None, folder
     lane = frozen_lane(folder, entry.data)
+    _refuse_elsewhere(project, lane)
     cost = lane.max_cost if caps.cost is None else caps.cost
     lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
     if scope and lane.scope != "epic":
@@ -95,6 +99,19 @@ def go_on(
     if unattended:
         lane = lane._replace(unattended=dict(unattended))
     return drive(project, lane, folder, told, human, resumed=True)
+
+
+def _refuse_elsewhere(project: Project, lane: Lane) -> None:
+    """Before anything is recorded: on another branch its rows look as if somebody had moved them, and its work as
+    if it had never been done."""
+    git = Git(project.root.checkout)
+    if git.work_tree is None:
+        return
+    refuse_half(git.git_dir)
+    if lane.scope != "workflow" and lane.branch and not is_unchanged(git, lane.branch):
+        problem = refusal(look_at_ground(git), branch=lane.branch)
+        if problem is not None:
+            raise problem
 
 
 def _so_far(world: World) -> RunRecord:
@@ -138,7 +155,7 @@ def drive(
                 head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
                 world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
             run = _so_far(world)
-            keeper.begin(run)
+            keeper.begin(run, world.entries())
             if resumed:
                 clear_request(folder)
                 if run.settings and run.settings == world.settings():  # as somebody has answered

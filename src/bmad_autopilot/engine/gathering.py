@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Set
-from itertools import pairwise
 from typing import NamedTuple
 
 from ..agents.attempts import Result, Spec
@@ -37,7 +36,7 @@ from .harvesting import harvest
 from .lane import Lane
 from .review_files import review_of
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
-from .touching import trees_of
+from .touching import between_calls
 
 BUILD_AUTO = "build-auto"
 MAX_QUESTIONS = 20  # that one call may ask
@@ -54,6 +53,7 @@ class Place(NamedTuple):
     first: str  # the folder of the story's first call that did not write its story file
     dirty: frozenset[str]  # paths that were dirty before the run began
     calls: tuple[str, ...] = ()  # the folders of the story's calls, in order
+    handed_over: frozenset[str] = frozenset()  # of those after which it was in a person's hands
 
 
 def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
@@ -124,7 +124,9 @@ def _work_look(
     top = place.git.top
     own = frozenset(_from_top(top, path) for path in books.kept_apart)
     base, after = order.tree or _EMPTY, tree.tree or _EMPTY
-    whole = _changes(place, base, after, _theirs(place))
+    theirs, by_hand = _theirs(place)
+    work = _changes(place, base, after, theirs - by_hand)
+    whole = [change for change in work if change.path not in by_hand]
     moved = _changes(place, spec.tree or base, after)
     return WorkLook(
         order.step.owes,
@@ -132,7 +134,7 @@ def _work_look(
         row.number if row else order.story,
         tuple(whole),
         held,
-        any(change.path not in own for change in whole),
+        any(change.path not in own for change in work),
         any(change.path not in own for change in moved),
         story=_document(top, books.story),
         spec=_document(top, books.spec) if _is_spec_owed(order, books) else None,
@@ -180,17 +182,19 @@ def _changes(place: Place, before: str, after: str, theirs: Set[str] = frozenset
     return [change for change in found if change.path not in left_out]
 
 
-def _theirs(place: Place) -> set[str]:
-    """What changed between two calls, while no agent was at work: people's, and our own rows."""
+def _theirs(place: Place) -> tuple[set[str], set[str]]:
+    """What changed between two calls, while no agent was at work: people's, and our own rows. And what of it is
+    the story's work all the same: they had taken it over. No rule for agents judges it."""
     paths: set[str] = set()
-    trees = [both for folder in place.calls if (both := trees_of(folder)) is not None]
-    for (_, before), (after, _) in pairwise(trees):
-        if before != after:
-            found = changes(place.git, before, after)
-            paths |= {path for change in found for path in (change.path, change.old_path)}
+    by_hand: set[str] = set()
+    for time in between_calls(place.calls, place.handed_over):
+        found = time.paths(place.git)
+        paths |= found
+        by_hand |= found if time.by_hand else set()
     # A state file is moved aside by us before a call: that is nobody's word on whether it may be in git.
     part = os.path.relpath(place.project.root.path, place.git.top)
-    return {path for path in paths if owner_of(os.path.relpath(path, part)) is None}
+    theirs = {path for path in paths if owner_of(os.path.relpath(path, part)) is None}
+    return theirs, theirs & by_hand
 
 
 def _from_top(top: str, path: str) -> str:

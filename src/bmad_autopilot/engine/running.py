@@ -6,10 +6,13 @@ import time
 from collections.abc import Mapping
 
 from ..board.sprint import Row
+from ..github.git import Git
+from ..github.ground import is_unchanged
 from ..project.excludes import ensure_excludes
 from ..project.open import Project
 from ..runs.cut_short import cut_short, set_paused
 from ..runs.finding import Run, unfinished
+from ..runs.half_forks import refuse_half
 from ..runs.layout import SESSION, make_run, runs_folder
 from ..runs.state import Status
 from ..runs.supervisor import hold, owners
@@ -48,6 +51,7 @@ def start_run(
             end = go_on(project, before.folder, told, human, caps, scope=one, unattended=unattended)
             if end.lane.key == row.key or end.status not in ("completed", "not-done"):
                 return end
+        _refuse_half(project)
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         lane = lane._replace(session=session, unattended=dict(unattended))
         left = take_over(project, adopt=adopt)
@@ -74,14 +78,20 @@ def _tidy(project: Project, told: Told) -> None:
         told("notice", {"text": text}, time.time())
 
 
+def _refuse_half(project: Project) -> None:
+    git = Git(project.root.checkout)
+    if git.work_tree is not None:
+        refuse_half(git.git_dir)
+
+
 def new_folder(project: Project, lane: Lane) -> str:
     ensure_excludes(project.root)
     return make_run(runs_folder(project.root.path), lane.session, lane.key, time.time())
 
 
 def _under_way(project: Project, scope: str, row: Row, session: str) -> list[Run]:
-    """Runs to go on with: of the same story or epic; and before an epic's own, those of its single stories, whose
-    work lies in the tree."""
+    """Runs to go on with: of the same story or epic, rather one of the branch that is checked out; and before an
+    epic's own, those of its single stories, whose work lies in the tree."""
     found = [(run, lane_of(run)) for run in unfinished(runs_folder(project.root.path))]
     heads = [
         (run, lane)
@@ -89,7 +99,9 @@ def _under_way(project: Project, scope: str, row: Row, session: str) -> list[Run
         if lane is not None and lane.scope != "workflow" and lane.session == session
         if run.state.status is not Status.FAILED  # aborted: over
     ]
-    same = [run for run, lane in heads if lane.key == row.key]
+    git = Git(project.root.checkout)
+    here = [(run, lane) for run, lane in heads if git.work_tree is None or is_unchanged(git, lane.branch)]
+    same = [run for run, lane in (*here, *heads) if lane.key == row.key][:1]
     if scope != "epic":
-        return same[:1]
-    return [run for run, lane in heads if lane.scope != "epic" and lane.epic == row.number] + same[:1]
+        return same
+    return [run for run, lane in here if lane.scope != "epic" and lane.epic == row.number] + same

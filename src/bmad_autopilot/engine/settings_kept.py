@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from ..core.errors import AutopilotError
 from ..files import read_bytes, write_atomic
@@ -44,13 +45,43 @@ def digest_of(config: Config) -> str:
 
 def differences(before: Config, after: Config) -> list[str]:
     """A line for each setting that is another now, as its file names them."""
-    old, new = _told(before), _told(after)
+    old, new = before._asdict(), after._asdict()
     return [
-        f"{name}: {old[name][:MAX_SHOWN]} → {new[name][:MAX_SHOWN]}"
-        + (" (this run keeps its workflow)" if name in _FROZEN else "")
-        for name in new
-        if old[name] != new[name]
+        f"{name}: {_shown(was, then)} → {_shown(then, was)}"
+        + (" (this run keeps its workflow)" if top in _FROZEN else "")
+        for top in new
+        if top not in _APART
+        for name, was, then in _changed(top, old[top], new[top])
     ]
+
+
+def _changed(name: str, old: object, new: object) -> Iterator[tuple[str, str, str]]:
+    """Down to the smallest setting that has a name of its own."""
+    if _text(old) == _text(new):
+        return
+    before, after = _parts(old), _parts(new)
+    if before is None or after is None:
+        yield name, _text(old), _text(new)
+        return
+    for part in sorted({*before, *after}):
+        yield from _changed(f"{name}.{part}", before.get(part), after.get(part))
+
+
+def _parts(value: object) -> Mapping[str, Any] | None:
+    if isinstance(value, Mapping):
+        return value
+    return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
+
+
+def _shown(text: str, other: str) -> str:
+    """Whole, or the part where the two begin to differ."""
+    if len(text) <= MAX_SHOWN:
+        return text
+    pairs = enumerate(zip(text, other, strict=False))
+    same = next((n for n, (one, two) in pairs if one != two), min(len(text), len(other)))
+    begin = max(0, same - MAX_SHOWN // 4)
+    part = text[begin : begin + MAX_SHOWN]
+    return "…" * (begin > 0) + part + "…" * (begin + MAX_SHOWN < len(text))
 
 
 def with_settings(lane: Lane, project: Project) -> Lane:

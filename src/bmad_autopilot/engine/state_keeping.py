@@ -2,7 +2,7 @@
 (000), kept true as it goes on."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core.errors import FileError
@@ -14,6 +14,7 @@ from ..runs.epic_state import Status as EpicStatus
 from ..runs.state import Artefact, RunState, Status, marked, stamped, write_state
 from ..runs.status_page import MAX_STEPS as SHOWN
 from ..runs.status_page import Page, StepLine, write_status_page
+from .doors import Entry
 from .lane import Lane
 
 EPIC_STATE = ".run-epic-state.json"
@@ -42,8 +43,10 @@ class StateKeeper:
         self._pages: dict[int, Artefact] = {}  # what each completed step left
         self._steps: list[tuple[str, StepRecord]] = []  # in their order, each with its story
 
-    def begin(self, run: RunRecord) -> None:
+    def begin(self, run: RunRecord, entries: Iterable[Entry]) -> None:
         self._run = run
+        for kind, data, at in entries:
+            self._note(kind, data, at)
         for made in run.checkpoints:
             self._keep(made)
         found = [(story.key, step) for story in run.stories.values() for step in story.steps]
@@ -59,13 +62,18 @@ class StateKeeper:
             self._keep(data["checkpoint"])
         if kind == "step":
             self._steps.append((str(data["story"]), self._run.stories[str(data["story"])].steps[-1]))
-        if kind == "accepted" and data.get("number") is not None:
-            self._done.append(StepDone(str(data["step"]), str(data["story"]), str(data["step"]), at))
-        if kind == "asked" and data.get("code") == "failed":
-            self._failure = Failure(str(data.get("step", "")), str(data.get("story", "")), at)
+        self._note(kind, data, at)
         if kind in MOMENTS:
             self._paused = kind in ("left", "waiting", "finished")
             self._write(at)
+
+    def _note(self, kind: str, data: Mapping[str, Any], at: float) -> None:
+        """What the epic's state tells of the past."""
+        if kind == "accepted" and data.get("number") is not None:
+            step = str(data.get("step", ""))
+            self._done.append(StepDone(step, str(data.get("story", "")), step, at))
+        if kind == "asked" and data.get("code") == "failed":
+            self._failure = Failure(str(data.get("step", "")), str(data.get("story", "")), at)
 
     def _write(self, at: float) -> None:
         state = self._state()

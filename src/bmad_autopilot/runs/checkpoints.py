@@ -96,6 +96,11 @@ def find_checkpoint(runs: str, prefix: str) -> Checkpoint:
     )
 
 
+def entries_until(at: Checkpoint) -> list[Entry]:
+    """What the run's journal said by then."""
+    return [entry for entry in Journal(at.folder, lambda value: value).entries() if entry.n <= at.entry]
+
+
 def artefacts_until(at: Checkpoint) -> tuple[Artefact, ...]:
     """What the run had produced by then, the last of each path."""
     before = (one for one in checkpoints_of(at.folder, at.session) if one.entry <= at.entry)

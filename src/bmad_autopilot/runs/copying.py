@@ -8,9 +8,8 @@ from typing import Any
 
 from ..core.errors import FileError, Place
 from ..files import write_atomic
-from .checkpoints import Checkpoint
+from .checkpoints import Checkpoint, entries_until
 from .journal import NAME as JOURNAL
-from .journal import Journal
 from .journal_lines import Entry, make
 from .questions import FOLDER as QUESTIONS
 
@@ -21,7 +20,7 @@ def copy_run(at: Checkpoint, folder: str, head: Mapping[str, Any], forked: Entry
     """Everything up to the checkpoint, into the new run's folder. `head`: what its first entry says otherwise;
     `forked`: the entry that follows the last one taken over. The journal comes last: without one a folder is no
     run."""
-    entries = [entry for entry in Journal(at.folder, lambda value: value).entries() if entry.n <= at.entry]
+    entries = entries_until(at)
     if not entries:
         raise FileError("has no entry up to this checkpoint", place=Place(os.path.join(at.folder, JOURNAL)))
     for name in _KEPT:

@@ -1,4 +1,5 @@
-"""What a run has cost, from its journal, without reading more of it than that takes."""
+"""What a run has cost, from its journal, without reading more of it than that takes. One that began at a checkpoint
+of another did not pay for what it took over."""
 
 import os
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from .journal_lines import parse
 from .json_files import figure_of, number_of
 
 _ENDED = b'"kind":"ended"'
+_FORKED = b'"kind":"forked"'
 
 
 class Spent(NamedTuple):
@@ -26,8 +28,10 @@ def spent(run: str) -> Spent:
         return Spent()
     whole = Spent()
     for line in raw.split(b"\n") if _ENDED in raw else ():
-        entry = parse(line) if _ENDED in line else None
-        if entry is not None and entry.kind == "ended":
+        entry = parse(line) if _ENDED in line or _FORKED in line else None
+        if entry is not None and entry.kind == "forked":
+            whole = Spent()
+        elif entry is not None and entry.kind == "ended":
             dollars = figure_of(entry.data.get("dollars"))
             whole = Spent(
                 whole.dollars + (dollars or 0.0),

@@ -52,6 +52,7 @@ class StepTimeline:
     commits: list[CommitLine] = field(default_factory=list)
     checkpoint: str = ""
     output: str = ""
+    taken_over: bool = False  # from the run whose checkpoint this one began at
 
     @property
     def dollars(self) -> float:
@@ -70,6 +71,7 @@ class Timeline:
     before: StepTimeline = field(default_factory=lambda: StepTimeline(0, ""))  # what belongs to no step
     resumed: int = 0
     ended: str = ""
+    forked: Mapping[str, Any] = field(default_factory=dict)  # run, checkpoint, step and branch it began at
 
     @property
     def all_steps(self) -> list[StepTimeline]:
@@ -110,8 +112,23 @@ def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> No
         _find(whole, {}).commits.append(made)
     elif kind == "resumed":
         whole.resumed += 1
+    elif kind == "forked":
+        _forked(whole, data)
     elif kind == "finished":
         whole.ended = text_of(data.get("status"))
+
+
+def _forked(whole: Timeline, data: Mapping[str, Any]) -> None:
+    for step in whole.steps:
+        step.taken_over = True
+    whole.resumed = -1  # its first beginning is told as one
+    whole.forked = {
+        "run": text_of(data.get("from")),
+        "checkpoint": text_of(data.get("checkpoint")),
+        "step": number_of(data.get("step")),
+        "branch": text_of(data.get("branch")),
+        "saved": text_of(data.get("saved")),
+    }
 
 
 def _find(whole: Timeline, data: Mapping[str, Any]) -> StepTimeline:

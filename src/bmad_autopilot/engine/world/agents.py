@@ -150,7 +150,10 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
     def gather(self, order: CallOrder) -> Gathered:
         calls = tuple(map(self.folder, order.calls))
         folder = self.folder(order.id)
-        place = Place(self.project, self.git, self.lane, folder, self._first(order), self.dirty, calls)
+        handed_over = frozenset(map(self.folder, order.handed_over))
+        place = Place(
+            self.project, self.git, self.lane, folder, self._first(order), self.dirty, calls, handed_over
+        )
         return gather(place, order, self.tree_of)
 
     def _first(self, order: CallOrder) -> str:

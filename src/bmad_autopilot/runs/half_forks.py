@@ -1,0 +1,49 @@
+"""Going back to a checkpoint, cut short: a note in the work tree's own git folder, from before its files are
+touched until the new run has its journal."""
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+from ..core.errors import ConflictError, FileError
+from .journal import NAME as JOURNAL
+from .json_files import read_object, text_of, write_object
+
+NAME = "bmad-autopilot-fork"
+
+
+class HalfFork(NamedTuple):
+    checkpoint: str  # its digest
+    folder: str  # of the new run
+    branch: str
+    saved: str  # the ref of what lay in the work tree
+
+
+def half_fork(git_dir: str) -> HalfFork | None:
+    """None also where it is whole, and only the note was left."""
+    try:
+        data = read_object(os.path.join(git_dir, NAME)) or {}
+    except FileError:
+        return None
+    half = HalfFork(*(text_of(data.get(name)) for name in HalfFork._fields))
+    return half if all(half) and not os.path.exists(os.path.join(half.folder, JOURNAL)) else None
+
+
+def keep_half(git_dir: str, half: HalfFork) -> None:
+    write_object(os.path.join(git_dir, NAME), half._asdict())
+
+
+def forget_half(git_dir: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(git_dir, NAME))
+
+
+def refuse_half(git_dir: str) -> None:
+    """Nobody works in a tree that is partly as it was then."""
+    half = half_fork(git_dir)
+    if half is not None:
+        raise ConflictError(
+            f"going back to checkpoint {half.checkpoint[:6]} was cut short in this work tree",
+            found=f"its files may be partly as they were then; what lay there before: {half.saved}",
+            hint=f"bmad resume --checkpoint {half.checkpoint[:12]} finishes it; then any other run can go on",
+        )
