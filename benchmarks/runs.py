@@ -7,7 +7,6 @@ start of `bmad answer --resume` to the agent's own start."""
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -76,7 +75,8 @@ def _checkpoints(project: Project, run: str, rounds: int) -> list[float]:
     assert lane is not None
     journal = Journal(run, lambda value: value)
     keeper = StateKeeper(project, lane, run)
-    keeper.begin(fold((entry.kind, entry.data, entry.at) for entry in journal.entries()))
+    entries = [(entry.kind, entry.data, entry.at) for entry in journal.entries()]
+    keeper.begin(fold(entries), entries)
     world = World(project, lane, run, journal, Waiting(), keeper.told)
     tree = world.tree(next(iter(world.rows())))
     rows = {key: row.status.raw for key, row in world.rows().items()}
@@ -127,8 +127,9 @@ def _listing(folder: str, rounds: int) -> list[float]:
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(1_750_000_000 + number * 61))
         copy = parent / f"epic-1-{stamp}"
         copy.mkdir()
-        for name in ("state.json", "journal.jsonl"):
-            shutil.copyfile(f"{run}/{name}", copy / name)
+        for name in ("state.json", "journal.jsonl"):  # with its own name: of another run it does not count
+            text = Path(run, name).read_text()
+            (copy / name).write_text(text.replace(os.path.basename(run), copy.name))
     times = []
     for _ in range(rounds):
         begun = time.perf_counter()

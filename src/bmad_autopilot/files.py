@@ -41,8 +41,7 @@ def _opened(path: str, limit: int = MAX_TEXT_BYTES) -> Iterator[BinaryIO]:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
-            hint = f"move it away: mv {path} {path}.old"
-            raise FileError("cannot be read", place=Place(path), found=kind, expected="a file", hint=hint)
+            raise FileError("cannot be read", place=Place(path), found=kind, expected="a file")
         if info.st_size > limit:
             raise FileError(
                 "is too large to be read",

@@ -115,3 +115,25 @@ def test_secrets_of_the_environment_are_not_kept(sample: SampleProject, monkeypa
     written = [path.read_text() for path in (sample.root / "_bmad-output/.runs").rglob("*") if path.is_file()]
     assert len(written) >= 4
     assert not any("s3cr3t" in text for text in written)
+
+
+def test_going_back_to_a_checkpoint_begins_another_run_of_it(sample: SampleProject) -> None:
+    sample.write("docs/brief.md", "# Brief\n")
+    sample.commit()
+    printed(sample.root, *SAVE, "--step", "1", "--total", "3", "--var", "a=1")
+    update = ("checkpoint", "update", "--json", "--step")
+    first = validated("checkpoint", printed(sample.root, *update, "1", "--artefact", "docs/brief.md"))
+    printed(sample.root, *update, "2", "--var", "a=2")
+    printed(sample.root, "checkpoint", "close")
+    old = Path(str(first["folder"]))
+    before = {path: path.read_bytes() for path in old.rglob("*") if path.is_file()}
+    sample.write("docs/brief.md", "# Later\n")
+
+    said = printed(sample.root, "resume", "--checkpoint", str(first["checkpoint_id"]))
+    assert f"begins at a checkpoint of {old.name}, on branch main-{first['checkpoint_id']}\n" in said
+    document = validated("protocol-resume", printed(sample.root, "resume", "--json"))
+    assert document["run"] != old.name
+    assert (document["step"], document["completed"], document["variables"]) == (2, [1], {"a": "1"})
+    assert (sample.root / "docs/brief.md").read_text() == "# Brief\n"
+    assert {path: path.read_bytes() for path in old.rglob("*") if path.is_file()} == before
+    assert document["run"] in printed(sample.root, *update, "2")

@@ -69,7 +69,7 @@ def test_a_question_wants_an_answer(sample: SampleProject, run: Path) -> None:
     asked(run, WHICH)
     done = piped("intervene", "1-2", "retry", cwd=sample.root)
     assert done.returncode == 2
-    assert "bmad answer 1-2-sign-in" in done.stderr
+    assert "bmad answer 1-2-sign-in 2\n" in done.stderr
     assert said(run) == [None]
 
 
@@ -86,6 +86,14 @@ def test_fixing_by_hand_says_where(sample: SampleProject, run: Path) -> None:
     asked(run, STOPPED)
     done = piped("intervene", "1-2", "fix", cwd=sample.root)
     assert f"cd {sample.root}" in done.stdout
+    row = "if its row has moved: bmad board set 1-2-sign-in review\n"
+    assert done.stdout.endswith(f"{row}when it is mended: bmad resume\n")
+
+
+def test_what_is_to_be_fixed_by_hand_is_not_resumed_before(sample: SampleProject, run: Path) -> None:
+    asked(run, STOPPED)
+    done = piped("intervene", "1-2", "fix", "--resume", cwd=sample.root)
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("when it is mended: bmad resume\n")
 
 

@@ -34,3 +34,26 @@ def test_a_name_that_no_run_has(project: ProjectMaker) -> None:
     done = piped("resume", "--run", "epic-7", cwd=made.root)
     assert done.returncode == 2
     assert "there is no run 'epic-7'" in done.stderr
+
+
+def test_going_back_tells_the_whole_story(tmp_path: Path) -> None:
+    """Rows that were set before the checkpoint are known; what was taken over is told apart from what is paid."""
+    project = sample(tmp_path / "p", stories=1)
+    assert piped("run-epic", "1", cwd=project).returncode == 0
+    at = next(line for line in piped("resume", "--list", cwd=project).stdout.splitlines() if " dev of " in line)
+    done = piped("resume", "--checkpoint", at[:6], cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1-1-list-accounts  review → done" in done.stdout
+    shown = piped("runs", "show", cwd=project).stdout
+    assert f"[{at[:6]}], on branch main-{at[:6]}" in shown
+    assert "1 agent call · $0.24 · 12,000 tokens\n" in shown
+    assert shown.count("taken over") == 2
+
+
+def test_the_list_of_checkpoints_fits_a_terminal(tmp_path: Path) -> None:
+    """Of today only the hour: which step of which story is what one looks for."""
+    project = sample(tmp_path / "p", stories=1)
+    assert piped("run-epic", "1", cwd=project).returncode == 0
+    listed = [line for line in piped("resume", "--list", cwd=project).stdout.splitlines() if " step " in line]
+    assert len(listed) == 3
+    assert [line for line in listed if len(line) > 80 or not line.endswith(" of 1-1-list-accounts")] == []

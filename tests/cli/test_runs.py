@@ -28,6 +28,12 @@ def test_no_run_yet(sample: SampleProject) -> None:
     assert "there is no run in this project yet" in refused(sample.root, "runs", "show")
 
 
+def test_all_in_the_archive(sample: SampleProject) -> None:
+    small_run(sample, "completed")
+    printed(sample.root, "runs", "session", "archive", "main")
+    assert printed(sample.root, "runs") == "no run but 1 run in the archive: bmad runs --all\n"
+
+
 def test_the_newest_first_with_what_each_came_to(sample: SampleProject) -> None:
     story_run(sample)
     small_run(sample, "paused", days=3, session="feature-auth")

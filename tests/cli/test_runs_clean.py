@@ -1,10 +1,13 @@
 """bmad runs clean and bmad runs session: what goes to the archive, and what is deleted for good."""
 
+import time
+
 import pytest
 
 from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.runs.state import Status
 from tests.cli.conversations import Conversation
-from tests.cli.run_records import printed, refused, small_run, typed
+from tests.cli.run_records import printed, refused, small_run, state_of, typed
 from tests.cli.shipped import validated
 from tests.support import ProjectMaker, SampleProject
 
@@ -85,7 +88,7 @@ def test_a_session_is_archived_when_it_is_over(sample: SampleProject) -> None:
     said = refused(sample.root, "runs", "session", "archive", "feature/auth")
     assert f"{open_.name} (paused)" in said
     assert f"bmad resume --run {open_.name}" in said
-    (open_ / "state.json").write_bytes((done / "state.json").read_bytes())
+    state_of(open_, Status.COMPLETED, time.time())
     assert "2 runs moved to the archive" in printed(sample.root, "runs", "session", "archive", "feature/auth")
     assert not done.exists()
     assert "no session has a run yet" in printed(sample.root, "runs", "session", "list")

@@ -114,3 +114,16 @@ def test_what_is_not_there(sample: SampleProject) -> None:
     assert "has no checkpoint of step '7'" in said
     assert "1 create-story" in said
     assert "there is no run 'nowhere'" in refused(sample.root, "runs", "diff", "nowhere@1", "@1")
+
+
+def test_steps_that_a_fork_took_over_are_its_own_past(sample: SampleProject) -> None:
+    old = run_with(sample, {"artefacts": [page(1)]}, {"artefacts": [page(2)]})
+    fork = Path(make_run(runs_folder(str(sample.root)), "main", "lean", BEGAN + 60))
+    journal = Journal(str(fork), lambda value: value, lambda: BEGAN + 60)
+    journal.append("run", target="epic-1", forked_from={"run": old.name, "step": 1, "entry": 2})
+    journal.append("accepted", checkpoint=checkpoint(old.name, 1, "create-story", artefacts=[page(1)]))
+    journal.append("forked", run=fork.name, step=1)
+    journal.append("accepted", checkpoint=checkpoint(fork.name, 2, "dev", artefacts=[page(2)]))
+    journal.close()
+    assert "artefacts" not in printed(sample.root, "runs", "diff", f"{old.name}@2", f"{fork.name}@2")
+    assert "+ artefacts/step-02" in printed(sample.root, "runs", "diff", f"{fork.name}@1", f"{fork.name}@2")

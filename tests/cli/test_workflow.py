@@ -88,3 +88,11 @@ def test_what_waits_is_answered_and_resumed_from_another_terminal(tmp_path: Path
     ran = run_bmad("resume", cwd=flow.root)
     assert ran.code == 0, ran.err
     assert "flow is done\n  steps     2 done\n" in ran.out
+
+
+def test_a_step_that_was_left_out_is_said(tmp_path: Path) -> None:
+    flow = Flow(tmp_path / "p", "- step: a\n  run: exit 3\n- step: b\n  run: exit 4\n")
+    waits = run_bmad("workflow", "run", "flow.yaml", "--on-blocked", "ask", cwd=flow.root)
+    assert "agent-state.json" not in waits.out, "there is no such file to look at"
+    ran = run_bmad("intervene", "flow", "skip", "--resume", cwd=flow.root)
+    assert "  steps     0 done, 2 left: a (skipped), b (begun)\n" in ran.out

@@ -105,3 +105,21 @@ def test_more_time_is_another_call_with_as_much_again() -> None:
 def test_facts_are_told_as_far_as_they_are_unusual() -> None:
     assert Facts().told() == {}
     assert Facts(stop=True, call=Call.GOOD).told() == {"stop": True, "call": Call.GOOD}
+
+
+def test_a_story_that_somebody_takes_over_is_marked_where_they_did() -> None:
+    begun = [HEAD, STORY, STEP, CALL, ENDED]
+    last = step_of(fold(begun)).last
+    assert last is not None
+    assert not last.handed_over
+    by_hand = step_of(fold([*begun, asked("failed"), answered("hand-over")]))
+    assert by_hand.last is not None
+    assert (by_hand.last.handed_over, by_hand.closed, by_hand.again) == (True, True, False)
+
+
+def test_a_workflows_step_that_somebody_takes_over_is_called_once_more() -> None:
+    begun = [HEAD, STORY, STEP, CALL, ENDED]
+    by_hand = step_of(fold([*begun, asked("failed", about="workflow"), answered("hand-over")]))
+    assert (by_hand.closed, by_hand.again) == (False, True)
+    skipped = step_of(fold([*begun, asked("failed", about="workflow"), answered("skip")]))
+    assert (skipped.closed, skipped.again) == (True, False)

@@ -163,6 +163,7 @@ def test_a_skipped_story_has_no_step_in_hand() -> None:
 def test_a_story_handed_over_is_looked_at_anew() -> None:
     handed = story(ended(finding="failed"), asked(), answered("hand-over"))
     assert (handed.current, handed.passed, handed.skipped) == (None, [], False)
+    assert handed.steps[0].calls[0].handed_over
 
 
 def test_otherwise_takes_what_the_evidence_said() -> None:

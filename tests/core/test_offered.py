@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.core.offered import MAX_OPTIONS, asks, halts, offered
+from bmad_autopilot.core.offered import MAX_OPTIONS, Offered, asks, halts, offered
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,11 @@ from bmad_autopilot.core.offered import MAX_OPTIONS, asks, halts, offered
         ("Shall I overwrite it? (y/n)", ("yes", "no")),
         ("Shall I overwrite it? [Y/n]", ("yes", "no")),
         ("Go on? yes/no", ("yes", "no")),
+        ("**Select:** [A] Dig deeper [P] Party [C] Go on", ("A) Dig deeper", "P) Party", "C) Go on")),
+        ("Select an option:\n\n- [C] Continue\n- [P] Party", ("C) Continue", "P) Party")),
         # Lists that offer nothing.
+        ("Which tasks?\n- [x] one\n- [x] two", ()),
+        ("I have [A] read and [C] written it.", ()),
         ("I did this:\n1. wrote the test\n2. wrote the code", ()),
         ("Which store?\n1. redis", ()),
         ("Which?\n1. redis\n3. postgres", ()),
@@ -73,6 +77,7 @@ pieces = st.sampled_from(
         "A) ",
         "(b) ",
         "- [a] ",
+        "[C] ",
         "\n",
         "\n\n",
         " or ",
@@ -102,3 +107,39 @@ def test_nothing_is_invented(text: str) -> None:
 def test_plain_prose_offers_nothing(text: str) -> None:
     assert not [option for option in offered(text).options if not option]
     assert "?" in text or offered(text).options == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("How?\n1. a\n2. b\n3. c", ("How?", "", ("a", "b", "c"))),
+        ("Which?\n1. a\n2. b\nReply.\nOr say why.", ("Which?\nReply.\nOr say why.", "", ("a", "b"))),
+        ("Which?\n1. a\n2. b\nReply.\nSoon.\nPlease.", ("Which?\nReply.\nSoon.\nPlease.", "", ("a", "b"))),
+        ("Which?\n1. a\n\tmore of it\n2. b", ("Which?", "", ("a", "b"))),
+        ("Which size?\n1. X\n2. Y", ("Which size?", "", ("X", "Y"))),
+        ("Is it (a) this OR (b) that?", ("Is it (a) this OR (b) that?", "", ("a) this", "b) that"))),
+        ("One.\n\nTwo.\n\nWhich?", ("Which?", "One.\n\nTwo.", ())),
+        ("", ("", "", ())),
+        # Asked about something else, or not at all.
+        ("Which?\nI did:\n1. a\n2. b", ("Which?\nI did:\n1. a\n2. b", "", ())),
+        ("Select one.\nI wrote:\n\n[A] this [B] that", ("[A] this [B] that", "Select one.\nI wrote:", ())),
+        ("[A] pick me [B] or me", ("[A] pick me [B] or me", "", ())),
+    ],
+)  # fmt: skip
+def test_the_whole_of_it(text: str, found: tuple[str, str, tuple[str, ...]]) -> None:
+    assert offered(text) == found
+
+
+def test_what_offers_nothing_says_so() -> None:
+    assert Offered("Which?") == ("Which?", "", ())
+
+
+@pytest.mark.parametrize("many", [MAX_OPTIONS, MAX_OPTIONS + 1])
+def test_a_list_without_end_is_no_offer(many: int) -> None:
+    letters = "abcdefghijklm"[:many]
+    texts = (
+        "Which?\n" + "\n".join(f"{number}. x{number}" for number in range(1, many + 1)),
+        "Is it " + " or ".join(f"({letter}) x" for letter in letters) + "?",
+        "Select: " + " ".join(f"[{letter}] x" for letter in reversed(letters)),
+    )
+    assert [len(offered(text).options) for text in texts] == [many if many == MAX_OPTIONS else 0] * 3

@@ -88,6 +88,13 @@ def test_a_blocked_story_says_its_reason() -> None:
     assert asked.text.startswith("dev of 1-3-routes says that it is blocked")
 
 
+def test_the_points_of_a_last_review_are_its_reason() -> None:
+    look = look_after(finding="changes", summary="The link never expires.")
+    asked = with_trace(question_for("rounds", look, 3), cast(Doors, Traced()))
+    assert asked.context.startswith("Reason: The link never expires.\n")
+    assert asked.context.endswith("See: docs/1-3-routes.md\nSee: logs")
+
+
 def test_a_merge_that_stopped_is_a_conflict() -> None:
     look = Look(Facts(ground=False), story=StoryRecord("1-3-routes"), why="/p: files are not merged")
     assert question_for("ground", look, 3).cause == Cause.CONFLICT

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.engine.resuming import resume_fork
+from bmad_autopilot.agents import worktree_lock
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.core.errors import AutopilotError, ConflictError
+from bmad_autopilot.engine.resuming import resume_fork, resume_run
+from bmad_autopilot.files import locked
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.checkpoints import Checkpoint, all_checkpoints, checkpoints_of, find_checkpoint
+from bmad_autopilot.runs.finding import find_run
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import runs_folder
 from tests.engine.laning import Person, Ran, Sample
@@ -105,3 +109,54 @@ def test_a_checkpoint_whose_tree_is_gone_says_so_and_touches_nothing(tmp_path: P
         go_back(sample, at._replace(tree="0" * 40))
     assert sample.git("branch", "--show-current") == "main"
     assert sample.git("status", "--porcelain") == ""
+
+
+def test_not_under_the_hands_of_an_agent(tmp_path: Path) -> None:
+    """Left at work by a run that was killed, say: it would go on writing into a tree of another time."""
+    sample = Sample(tmp_path / "p", "asking")
+    first = sample.run()
+    at = checkpoints_of(first.end.folder)[0]
+    attempt = Path(first.end.folder) / "steps/02-dev/attempt-1"
+    (attempt / records.RESULT).unlink()
+    lock = worktree_lock.take(str(sample.root), str(attempt))
+    try:
+        with (
+            locked(str(attempt / records.LOCK)),
+            pytest.raises(ConflictError, match="an agent is at work in this work tree") as refused,
+        ):
+            go_back(sample, at)
+    finally:
+        os.close(lock)
+    assert f"bmad agent cancel {first.end.run_id}" in str(refused.value.hint)
+    assert sample.git("branch", "--show-current") == "main"
+    assert os.listdir(os.path.dirname(first.end.folder)) == [first.end.run_id]
+
+
+def test_the_old_run_does_not_go_on_on_the_new_branch(tmp_path: Path) -> None:
+    """What it finds there are not its own rows: nothing is recorded of them."""
+    sample = Sample(tmp_path / "p", "asking")
+    first = sample.run("epic", "1")
+    before = everything_in(first.end.folder)
+    go_back(sample, checkpoints_of(first.end.folder)[0])
+    project = open_project(str(sample.root))
+    old = find_run(runs_folder(str(sample.root)), first.end.run_id)
+    with pytest.raises(AutopilotError, match="another branch is checked out") as refused:
+        resume_run(project, old, told=lambda *entry: None)
+    assert refused.value.hint == "git switch main"
+    assert everything_in(first.end.folder) == before
+
+
+def test_of_two_runs_of_one_epic_the_one_of_this_branch_is_gone_on_with(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p", "asking")
+    first = sample.run("epic", "1")
+    fork = go_back(sample, checkpoints_of(first.end.folder)[0])
+    assert sample.run("epic", "1").end.run_id == fork.end.run_id
+    (saved,) = (str(data["saved"]) for data in fork.entries("forked"))
+    sample.git("add", "--all")
+    sample.git("commit", "--quiet", "--message", "Of the fork")
+    sample.git("switch", "--quiet", "main")
+    sample.git("restore", "--source", saved, "--", ".")
+    again = sample.run("epic", "1", person=Person("1"))
+    assert again.end.run_id == first.end.run_id
+    assert again.entries("edited") == []
+    assert again.end.status == "completed"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.project.open import open_project
 from bmad_autopilot.sim.sample import make_sample, scripted
 from tests.engine.laning import Person, Sample
 
@@ -16,6 +17,7 @@ class Prepared(Sample):
         script = root.parent / "agent.sh"
         script.write_text(f'(\n{shell}\n) </dev/null >&2\nexec "$@"\n')
         make_sample(str(root), 1, stories, agent_command=("sh", str(script), *scripted()))
+        self.board = Path(open_project(str(root)).require_board())
 
 
 HIDING = [

@@ -94,10 +94,11 @@ def test_output_is_bounded_and_says_where_the_rest_is(tmp_path: Path) -> None:
     assert len(printed) <= MAX_OUTPUT
 
 
-def test_an_agent_that_ends_with_a_question_and_leaves_nothing_has_not_done_it(tmp_path: Path) -> None:
-    assert left_by(str(tmp_path), AGENT, {}, "Shall I go on?").missing == (
-        "it ended with a question, and left nothing",
-    )
+@pytest.mark.parametrize("closing", ["Shall I go on?", "HALT: no brief.", "Select: [A] Dig deeper [C] Continue"])
+def test_an_agent_that_ends_with_a_question_and_leaves_nothing_has_not_done_it(
+    tmp_path: Path, closing: str
+) -> None:
+    assert left_by(str(tmp_path), AGENT, {}, closing).missing == ("it ended with a question, and left nothing",)
     (tmp_path / OUTPUT).write_text("It is done.")
     assert left_by(str(tmp_path), AGENT, {}, "Anything else?").missing == ()
 

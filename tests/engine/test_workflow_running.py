@@ -199,6 +199,16 @@ def test_a_command_that_fails_is_skipped_and_the_next_step_goes_on(tmp_path: Pat
     assert [entry["exit"] for entry in ran.entries("ended")] == [3, 3, 0]
 
 
+def test_a_step_that_a_person_took_over_is_called_again_under_its_own_number(tmp_path: Path) -> None:
+    flow = Flow(tmp_path / "p", "- step: a\n  run: test -e ready\n- step: b\n  run: [echo, b]\n")
+    ran = flow.run(person=Person("fix"))
+    assert ran.end.status == "handed-over"
+    (flow.root / "ready").touch()
+    assert flow.run().end.status == "completed"
+    calls = [(entry.data["number"], entry.data["attempt"]) for entry in flow.entries("call")]
+    assert calls == [(1, 1), (1, 2), (1, 3), (2, 1)]
+
+
 def test_a_script_ends_at_the_first_command_that_fails_and_runs_no_value(tmp_path: Path) -> None:
     text = "- step: a\n  run: |\n    printf '%s\\n' {a} >> .state/said\n    false\n    echo on >> .state/ran\n"
     flow = Flow(tmp_path / "p", text)

@@ -35,6 +35,12 @@ def test_a_story_in_hand_of_the_commands(tmp_path: Path, status: str | None) -> 
     assert one.since == 1_772_150_400.0  # a date without a time
 
 
+def test_one_that_runs_is_at_no_story_yet(tmp_path: Path) -> None:
+    one = found(tmp_path, {**EPIC, "currentStoryKey": None, "status": "running"})
+    assert one is not None
+    assert (one.epic, one.story, one.status) == ("epic-17", "", "running")
+
+
 def test_its_last_failure(tmp_path: Path) -> None:
     failure = {"phase": "dev", "storyKey": "17-HF-4-bootstrap-super-admin", "at": "2026-02-27T10:00:00Z"}
     one = found(tmp_path, {**EPIC, "status": "paused", "lastFailure": failure})
@@ -49,7 +55,7 @@ def test_with_a_byte_order_mark_on_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"currentStoryKey": None, "status": "running"},
+        {"currentStoryKey": None, "status": "paused"},
         {"currentStoryKey": "", "status": "paused"},
         {"status": "paused", "completedAt": "2026-02-28"},
         {"status": "running", "runId": "epic-17-20260227-100000"},

@@ -14,6 +14,7 @@ from bmad_autopilot.runs.checkpoints import (
     all_checkpoints,
     checkpoints_of,
     find_checkpoint,
+    sweep_artefacts,
     write_artefact,
 )
 from bmad_autopilot.runs.journal import Journal
@@ -163,3 +164,11 @@ def test_a_link_out_of_the_run_is_refused(tmp_path: Path, linked: str) -> None:
     with pytest.raises(FileError, match="is a link"):
         write_artefact(str(run), 1, "text")
     assert list(outside.iterdir()) == []
+
+
+def test_what_a_kill_left_half_written_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
+    sweep_artefacts(str(tmp_path))  # there is no such folder yet
+    path = tmp_path / write_artefact(str(tmp_path), 1, "whole\n")
+    (path.parent / ".step-02-output.md.17.abc.bmad-tmp").write_text("ha")
+    sweep_artefacts(str(tmp_path))
+    assert [one.name for one in path.parent.iterdir()] == ["step-01-output.md"]

@@ -76,6 +76,31 @@ def test_a_journal_that_ends_and_goes_on(tmp_path: Path) -> None:
     assert [run.state.status for run in unfinished(str(tmp_path))] == [Status.RUNNING]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "status"),
+    [
+        (("waiting",), Status.PAUSED),
+        (("left",), Status.PAUSED),
+        (("waiting", "resumed"), Status.RUNNING),
+        (("waiting", "answered"), Status.RUNNING),
+    ],
+)
+def test_a_journal_that_rests(tmp_path: Path, kinds: tuple[str, ...], status: Status) -> None:
+    """Nobody cut it short: it was left, or waits for a person."""
+    folder = run_of(tmp_path, 0.0, None)
+    for kind in ("run", *kinds):
+        journal(folder, 50.0).append(kind)
+    assert [run.state.status for run in unfinished(str(tmp_path))] == [status]
+
+
+def test_a_state_of_another_run_says_nothing(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, 0.0, None)
+    write_state(str(folder), RunState("other-20260101-120000", "lean", "main", 1.0, 1.0, Status.COMPLETED))
+    journal(folder, 50.0).append("run", target="epic-1")
+    (found,) = unfinished(str(tmp_path))
+    assert (found.state.run_id, found.state.status, found.state.started_at) == (folder.name, Status.RUNNING, 50.0)
+
+
 def test_a_folder_with_neither_is_no_run(tmp_path: Path) -> None:
     folder = run_of(tmp_path, 0.0, None)
     assert unfinished(str(tmp_path)) == []

@@ -64,6 +64,20 @@ def test_the_file_says_it_all(tmp_path: Path) -> None:
     assert {name: document[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Which endpoint?", "Which endpoint?"),
+        ("It is blocked. Try again?", "It is blocked. Try again?"),
+        ("Name the table.\nIt is new.", "Name the table."),
+        ("I have read the story.\nThere are two ways. Which one\ndo you want?", "Which one do you want?"),
+        ("Which one do you want?\n1. this\nReply with a number.", "Which one do you want?"),
+    ],
+)
+def test_in_short_it_is_the_sentence_that_asks(text: str, short: str) -> None:
+    assert NAME._replace(question=text).in_short == short
+
+
 def test_the_same_question_is_asked_once(tmp_path: Path) -> None:
     first = ask(str(tmp_path), WHICH, 100.0)
     assert ask(str(tmp_path), WHICH._replace(context="other words"), 200.0) == first

@@ -23,3 +23,11 @@ def test_no_journal_cost_nothing(tmp_path: Path) -> None:
     assert spent(str(tmp_path)) == Spent()
     (tmp_path / "journal.jsonl").mkdir()
     assert spent(str(tmp_path)) == Spent()
+
+
+def test_what_a_fork_took_over_was_paid_by_another(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path), lambda value: value)
+    journal.append("ended", dollars=0.5, tokens=100)
+    journal.append("forked", run="b", **{"from": "a"})
+    journal.append("ended", dollars=0.25, tokens=10)
+    assert spent(str(tmp_path)) == Spent(0.25, 0, 10, 1)

@@ -110,3 +110,15 @@ ENTRY = st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES)
 def test_odd_entries_are_passed_over(made: list[tuple[str, dict[str, Any]]]) -> None:
     assert all(isinstance(one.name, str) for one in timeline(entries(*made)).all_steps)
     assert all(isinstance(one.rule, str) for one in decisions(entries(*made)))
+
+
+def test_what_a_fork_took_over_is_marked_and_its_beginning_is_no_resuming() -> None:
+    forked = {"run": "b", "from": "a", "checkpoint": "a3f9b2", "step": 1, "branch": "main-a3f9b2"}
+    begun = entries(step(1), ("resumed", {}), ("forked", forked))
+    assert timeline(begun).resumed == 0
+    whole = timeline(
+        entries(step(1), ("resumed", {}), ("forked", forked), ("resumed", {}), step(2), ("resumed", {}))
+    )
+    assert [one.taken_over for one in whole.steps] == [True, False]
+    assert (whole.forked["run"], whole.forked["step"], whole.forked["branch"]) == ("a", 1, "main-a3f9b2")
+    assert whole.resumed == 1

@@ -37,6 +37,24 @@ def test_transcripts(width: int) -> None:
     assert_golden(f"run-log-{width or 'piped'}", "\n".join(shown(out)) + "\n")
 
 
+@pytest.mark.parametrize(
+    ("by", "says"),
+    [
+        ("human", "answer        skip"),
+        ("standing", "answer        skip  (your standing answer)"),
+        ("policy", "answer        skip  (chosen in advance: nobody is here)"),
+    ],
+)
+def test_an_answer_that_was_given_in_advance_is_said_to_be(by: str, says: str) -> None:
+    entries = [("answered", {"question": "q1", "answer": "skip", "means": "skip", "by": by}, BEGAN)]
+    assert shown(terminal(80, is_terminal=False), entries)[-1].endswith(says)
+
+
+def test_an_answer_of_several_lines_is_one_in_the_log() -> None:
+    entries = [("answered", {"question": "q1", "answer": "Half up.\n\nAlways.", "means": "again"}, BEGAN)]
+    assert shown(terminal(80, is_terminal=False), entries)[-1].endswith("answer        Half up. Always.")
+
+
 def test_a_pipe_gets_one_line_for_each_thing() -> None:
     long = [ended("1-2-login", "code-review", 1, "changes", summary="w" * 300)]
     lines = shown(terminal(20, is_terminal=False), at_intervals(long))

@@ -63,7 +63,7 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         left_out=_left_out(project, lane),
         action_items=tuple(item.action for item in action_items(board) if item.status != "done") if board else (),
         deferred=_deferred(project),
-        questions=tuple(Question(question.story, first_line(question.question)) for question in asked),
+        questions=tuple(Question(question.story, first_line(question.in_short)) for question in asked),
         hand_over=take_over(project.config, lane, run, project.root.checkout) if _is_by_hand(end) else (),
         next=tuple(_next(end, epics, waits, retro)),
     )

@@ -13,8 +13,9 @@ from ..project.config import load_config
 from ..runs.answering import option_meant
 from ..runs.layout import Place, find_attempts, runs_folder
 from ..runs.question import Kind
+from ..views.calls import span
 from ..views.terminal import clean
-from .inbox import Waits, complete_asked, find_asked, matching, read_inbox
+from .inbox import Waits, complete_asked, find_asked, matching, read_inbox, waiting
 from .recording import record_answer
 
 CHOICES = (RETRY, SKIP, FIX, EXTEND, ABORT)
@@ -40,7 +41,7 @@ def intervene(ctx: click.Context, story: str, choice: str, resume: bool) -> None
     asked = find_asked(waits, story)
     question = asked.question
     if question.kind is not Kind.INTERVENTION:
-        hint = command("answer", question.story, "your answer")
+        hint = waiting(asked, waits.inbox).command
         raise UsageError(f"{question.story} asks a question, and waits for an answer", hint=hint)
     meant = option_meant(question.options, choice)
     if meant is None:
@@ -76,4 +77,4 @@ def _while_at_work(waits: Waits, place: Place, choice: str) -> None:
         raise AutopilotError(f"{place.name} has no time limit that could be extended")
     set_time_limit(place.folder, limit + more)
     until = time.strftime("%H:%M", time.localtime(started[1] + limit + more))
-    click.echo(clean(f"{place.name} may go on until {until} ({more / 60:g} minutes more)"))
+    click.echo(clean(f"{place.name} may go on until {until} ({span(more)} more)"))

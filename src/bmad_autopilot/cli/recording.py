@@ -8,6 +8,7 @@ import click
 from ..core.causes import FIX
 from ..core.commands import command
 from ..core.errors import AutopilotError, UsageError
+from ..core.statuses import REVIEW
 from ..project.open import Project
 from ..runs.layout import runs_folder
 from ..runs.question import By, Kind, Question
@@ -26,7 +27,7 @@ def record_answer(ctx: click.Context, waits: Waits, asked: Asked, said: str, *, 
     done = record(asked.path, said, By.HUMAN)
     click.echo(f"{clean(done.story)} {done.id}: " + "\n  ".join(map(clean, (done.answer or "").split("\n"))))
     _deliver(done)
-    if resume:
+    if resume and not _is_by_hand(done):
         _resume(ctx, asked)
     for line in _take_over(waits.project, asked, done):
         click.echo(f"  {clean(line)}")
@@ -69,7 +70,9 @@ def _take_over(project: Project, asked: Asked, done: Question) -> tuple[str, ...
 
 def _what_now(asked: Asked, at_work: Owner | None, done: Question) -> str:
     if _is_by_hand(done):
-        return "when it is mended: bmad resume"
+        row = command("board", "set", done.story, REVIEW)
+        moved = "" if done.about == "workflow" else f"if its row has moved: {clean(row)}\n"
+        return f"{moved}when it is mended: bmad resume"
     if at_work is None:
         return "nobody is at work here; to go on: bmad resume"
     if at_work.run and os.path.basename(at_work.run) != asked.run.id:

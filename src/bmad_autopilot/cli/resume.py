@@ -1,22 +1,27 @@
 """bmad resume: go on with a run that is not over, or from any checkpoint."""
 
 import gc
+import time
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from ..board.overview import overview
 from ..board.sprint import Row, read_board
-from ..core.errors import FileError, UsageError
+from ..core.errors import EXIT_DONE, FileError, UsageError
 from ..core.statuses import DONE
 from ..project.open import Project
 from ..runs.adoption import left_behind
 from ..runs.finding import Run, find_run, unfinished
 from ..runs.layout import runs_folder
 from ..runs.state import Status
+from ..views.terminal import clean
 from .facts import print_json, shown_path, terminal, the_project
 from .running_options import on_blocked
+
+if TYPE_CHECKING:
+    from ..runs.checkpoints import Checkpoint
 
 
 @click.command()
@@ -81,10 +86,25 @@ def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool
     runs = runs_folder(project.root.path)
     at = find_checkpoint(runs, wanted)
     before = find_run(runs, f"{at.session}/{at.run}")
+    if before.is_protocol:
+        _go_back_in_protocol(ctx, project, at, as_json=as_json)
     with watching(ctx, project, _rows(project, before), None, as_json=as_json) as view:
         view.catch_up((one.kind, one.data, one.at) for one in entries_until(at))
         end = resume_fork(project, at, told=view, human=human_at(view))
     finish(ctx, project, end, view)
+
+
+def _go_back_in_protocol(ctx: click.Context, project: Project, at: "Checkpoint", *, as_json: bool) -> NoReturn:
+    """Nobody drives the new run either: whoever asked goes on with it."""
+    from ..engine.resuming import fork_protocol
+    from ..views.run_log import RunLog
+
+    fork = fork_protocol(project, at)
+    if not as_json:
+        for line in RunLog({}).lines("forked", fork.said, time.time()):
+            click.echo(clean(line.word))
+    _tell_protocol(ctx, project, find_run(runs_folder(project.root.path), fork.run_id), as_json=as_json)
+    ctx.exit(EXIT_DONE)
 
 
 def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
@@ -101,12 +121,23 @@ def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
     found = unfinished(runs)
     if found:
         return found[0]
+    _refuse_half(project)
     left = left_behind(project.root.path, project.folders.implementation)
     hint = "bmad status says what comes next"
     if left is not None:
         at = " at ".join(filter(None, (left.epic, left.story or left.phase)))
         hint = f"{left.tool} has left one behind ({at}): bmad resume --adopt goes on with it"
     raise UsageError("there is no run that is not over", hint=hint)
+
+
+def _refuse_half(project: Project) -> None:
+    """Going back was cut short before there was a run."""
+    from ..project.gitdir import find_work_tree
+    from ..runs.half_forks import refuse_half
+
+    tree = find_work_tree(project.root.checkout)
+    if tree is not None:
+        refuse_half(tree.git_dir, runs_folder(project.root.path))
 
 
 def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], *, as_json: bool) -> NoReturn:

@@ -45,7 +45,7 @@ def _meant(runs: str, wanted: str) -> Checkpoint:
     if not sign:
         return find_checkpoint(runs, wanted)
     run = find_run(runs, name or None)
-    known = checkpoints_of(run.folder, run.session)
+    known = checkpoints_of(run.folder, run.session, taken_over=True)
     found = [one for one in known if step in (str(one.step), one.name)]
     if not found:
         named = ", ".join(f"{one.step} {one.name}" for one in known[-MOST_NAMED:]) or "none"

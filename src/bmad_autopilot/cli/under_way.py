@@ -35,7 +35,7 @@ class UnderWay(NamedTuple):
 
     @property
     def asks(self) -> str:
-        return self.question.question.split("\n")[0][:MAX_TEXT] if self.question else ""
+        return self.question.in_short[:MAX_TEXT] if self.question else ""
 
 
 class _Found(NamedTuple):

@@ -4,6 +4,7 @@ import os
 import time
 
 from ..engine.driving import RunEnd
+from ..engine.workflow_lane import skipped_steps
 from ..project.open import Project
 from ..runs.questions import open_questions
 from ..views.questions import Waiting
@@ -19,7 +20,8 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
     story = run.stories.get(lane.key)
     steps = story.steps if story else []
     accepted = {step.step for step in steps if step.accepted}
-    begun = {step.step for step in steps}
+    said = {step.step: "begun" for step in steps}
+    said |= dict.fromkeys(skipped_steps(run, story) if story else (), "skipped")
     asked = open_questions(end.folder)
     return Summary(
         end.status,
@@ -27,9 +29,7 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
         end.run_id,
         tuple(step.name for step in lane.workflow.steps if step.name in accepted),
         tuple(
-            (step.name, "begun" if step.name in begun else "to do")
-            for step in lane.workflow.steps
-            if step.name not in accepted
+            (step.name, said.get(step.name, "to do")) for step in lane.workflow.steps if step.name not in accepted
         ),
         calls=sum(len(step.calls) for step in steps),
         agent_seconds=run.seconds,
@@ -37,7 +37,7 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
         dollars=run.dollars,
         priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced,
         tokens=run.tokens,
-        questions=tuple(Question(question.story, first_line(question.question)) for question in asked),
+        questions=tuple(Question(question.story, first_line(question.in_short)) for question in asked),
         hand_over=take_over(project.config, lane, run, project.root.checkout)
         if end.status == "handed-over"
         else (),

@@ -96,8 +96,8 @@ def chosen(policy: Mapping[str, str], cause: str) -> str:
     """By a policy of choices per cause; `ask` where it says nothing that this cause offers."""
     if cause not in OFFERS:
         return ASK
-    own = policy.get(cause) or policy.get(ALL, ASK)
-    return own if own in choices(cause) else ASK
+    own = policy.get(cause) or policy.get(ALL)
+    return own if own is not None and own in choices(cause) else ASK
 
 
 class Trigger(NamedTuple):

@@ -10,6 +10,7 @@ MAX_CONTEXT = 600
 MAX_QUESTION = 600
 MAX_AFTER = 3  # lines that may follow a list of options, such as `Reply with the number.`
 MAX_OPTIONS = 12
+MAX_ENDING = 80  # within which a `(y/n)` belongs to the question
 
 
 class Offered(NamedTuple):
@@ -25,6 +26,7 @@ _ITEM = re.compile(
     r"(?:\*\*|__)?[ \t]+(?P<text>\S.*)"
 )
 _INLINE = re.compile(r"[(\[](\d{1,2}|[A-Za-z])[)\]][ \t]*([^()\[\]?]{1,200})")
+_MENU = re.compile(r"\[([A-Za-z])\][ \t]+([^\[\]\n]{1,200})")
 _YES_NO = re.compile(r"[(\[]\s*(?:y(?:es)?)\s*/\s*(?:n(?:o)?)\s*[)\]]|\byes\s*/\s*no\b", re.IGNORECASE)
 _CHOOSE = re.compile(r"\?|\b(?:choose|select|pick|reply|answer|which|option|prefer)\b", re.IGNORECASE)
 _HALT = re.compile(r"\bHALT(?:ED|ING)?\b")
@@ -49,9 +51,9 @@ def offered(text: str) -> Offered:
         start, end, options = found
         question, context = _question(lines[:start])
         after = "\n".join(line for line in lines[end:] if line.strip())
-        return Offered(f"{question}\n{after}".strip()[:MAX_QUESTION] or "Which?", context, options)
+        return Offered(f"{question}\n{after}".strip()[:MAX_QUESTION], context, options)
     question, context = _question(lines)
-    return Offered(question, context, _inline(question) or _yes_no(question))
+    return Offered(question, context, _inline(question) or _menu(question, context) or _yes_no(question))
 
 
 def _listed(lines: list[str]) -> tuple[int, int, tuple[str, ...]] | None:
@@ -114,5 +116,18 @@ def _inline(question: str) -> tuple[str, ...]:
     return tuple(text if label.isdigit() else f"{label}) {text}" for label, text in texts)
 
 
+def _menu(question: str, context: str) -> tuple[str, ...]:
+    """`Select: [A] Advanced Elicitation [P] Party Mode [C] Continue`, as BMAD's workflows have it: in one line or
+    several, with letters that stand for words. Ticked tasks have the same one all along."""
+    found = _MENU.findall(question)
+    if not 2 <= len(found) <= MAX_OPTIONS or len({label.lower() for label, _ in found}) < len(found):
+        return ()
+    introduced = context.rpartition("\n")[2] + " " + question.partition("[")[0]
+    if not _CHOOSE.search(introduced):
+        return ()
+    texts = [(label, text.rstrip(" \t-*•").strip(' *_"|/,;')) for label, text in found]
+    return tuple(f"{label}) {text}" for label, text in texts) if all(text for _, text in texts) else ()
+
+
 def _yes_no(question: str) -> tuple[str, ...]:
-    return ("yes", "no") if _YES_NO.search(question[-80:]) else ()
+    return ("yes", "no") if _YES_NO.search(question[-MAX_ENDING:]) else ()

@@ -28,10 +28,11 @@ class LeftRunning(ConflictError):
     """A run of another tool's that says it is under way; nobody can tell whether it is."""
 
     def __init__(self, left: LeftBehind) -> None:
+        since = f"since {iso(left.since)}" if left.since else ""
         super().__init__(
             f"{left.tool} says that it is at work on {left.epic}",
             place=Place(left.path),
-            found=f"status running, at {left.story}" + (f", since {iso(left.since)}" if left.since else ""),
+            found=", ".join(filter(None, ("status running", left.story and f"at {left.story}", since))),
             hint="bmad resume --adopt goes on with it; bmad stop sets it to paused",
         )
         self.left = left

@@ -73,7 +73,7 @@ _FORMS = {
         "The review of {story} asks for changes again, after {rounds} rounds. What now?",
         {"more": "more-rounds", "approve": "otherwise", **_USUAL},
         "more",
-        "the points below are what is left",
+        "what it asks for stands above",
         Cause.ROUNDS,
     ),
     "rows": _Form(
@@ -265,7 +265,10 @@ def with_trace(question: Question, doors: Doors) -> Question:
     return question._replace(context="\n".join(parts))
 
 
-_OF_A_CALL = (Cause.BLOCKED, Cause.FAILED, Cause.HOPELESS, Cause.CHECKS, Cause.TIMEOUT, Cause.LIMIT, Cause.LIAR)
+_OF_A_CALL = (
+    *(Cause.BLOCKED, Cause.FAILED, Cause.HOPELESS, Cause.CHECKS),
+    *(Cause.ROUNDS, Cause.TIMEOUT, Cause.LIMIT, Cause.LIAR),
+)
 
 
 def about_checks(check: Check, logs: str) -> str:
@@ -299,4 +302,4 @@ def _context(code: str, look: Look, ended: Mapping[str, Any]) -> str:
     if code in ("human-checkpoint", "settings", "budget"):
         return ""
     said = str(ended.get("summary") or ended.get("message") or "")
-    return f"Reason: {said}" if said and code in ("blocked", "failed", "hopeless") else said
+    return f"Reason: {said}" if said and code in ("blocked", "failed", "hopeless", "rounds") else said

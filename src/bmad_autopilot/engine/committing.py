@@ -48,9 +48,7 @@ def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
     name = _name(story.steps[-1]) if story.steps else story.key
     key, calls = f"{_run_id(run)}/{name}", calls_of(story)
-    return CommitOrder(
-        key, label, story.key, subject, body, story.baseline, calls, handed_over(story), story.tree
-    )
+    return CommitOrder(key, label, story.key, subject, body, story.baseline, calls, handed_over(story), story.tree)
 
 
 def _story(look: Look) -> StoryRecord:

@@ -15,9 +15,11 @@ from ..core.records import RunRecord
 from ..github.git import Git
 from ..github.ground import is_unchanged, look_at_ground, refusal
 from ..project.open import Project
+from ..runs.checkpoints import sweep_artefacts
 from ..runs.finding import Run
 from ..runs.half_forks import refuse_half
 from ..runs.journal import Journal, lane_entry
+from ..runs.layout import runs_folder
 from ..runs.requests import clear_request
 from ..runs.supervisor import NAME, Supervision, hold, workflow_lock
 from .lane import Lane, lane_from_json
@@ -107,7 +109,7 @@ def _refuse_elsewhere(project: Project, lane: Lane) -> None:
     git = Git(project.root.checkout)
     if git.work_tree is None:
         return
-    refuse_half(git.git_dir)
+    refuse_half(git.git_dir, runs_folder(project.root.path))
     if lane.scope != "workflow" and lane.branch and not is_unchanged(git, lane.branch):
         problem = refusal(look_at_ground(git), branch=lane.branch)
         if problem is not None:
@@ -158,6 +160,7 @@ def drive(
             keeper.begin(run, world.entries())
             if resumed:
                 clear_request(folder)
+                sweep_artefacts(folder)
                 if run.settings and run.settings == world.settings():  # as somebody has answered
                     lane = world.settle(keep=run.keeps_settings)
                 world.note("resumed", {})

@@ -29,7 +29,7 @@ from ..runs.checkpoints import Checkpoint
 from ..runs.copying import copy_run
 from ..runs.half_forks import HalfFork, forget_half, half_fork, keep_half
 from ..runs.journal import NAME as JOURNAL
-from ..runs.journal import lane_entry
+from ..runs.journal import first_entry
 from ..runs.journal_lines import Entry
 from ..runs.layout import make_run, runs_folder
 from ..workflows.contract import agent_state
@@ -47,14 +47,13 @@ class Fork(NamedTuple):
 
 
 def fork_run(project: Project, at: Checkpoint) -> Fork:
-    entry = lane_entry(at.folder)
+    entry = first_entry(at.folder)
     assert entry is not None, at.folder
     git = Git(project.root.checkout) if at.tree else None
-    half = half_fork(git.git_dir) if git is not None else None
-    half = half if half is not None and half.checkpoint == at.digest else None
     runs, target = runs_folder(project.root.path), str(entry.data.get("target", ""))
-    folder = half.folder if half else make_run(runs, at.session, target, time.time())
-    os.makedirs(folder, exist_ok=True)
+    half = half_fork(git.git_dir, runs) if git is not None else None
+    half = half if half is not None and half.checkpoint == at.digest else None
+    folder = half.folder(runs) if half else make_run(runs, at.session, target, time.time())
     try:
         if git is None:
             return _begin(project, at, folder, "", "")
@@ -96,6 +95,8 @@ def _begin(project: Project, at: Checkpoint, folder: str, branch: str, saved: st
     forked = {"run": at.run, "checkpoint": at.digest, "step": at.step, "entry": at.entry}
     head = {"run_id": run, "forked_from": forked, **({"branch": branch} if branch else {})}
     said = {"run": run, "from": at.run, "checkpoint": at.digest, "step": at.step, "branch": branch, "saved": saved}
+    shutil.rmtree(folder, ignore_errors=True)  # of one that was cut short, some of it is there already
+    os.makedirs(folder)
     copy_run(at, folder, head, Entry(0, time.time(), "forked", said))
     return Fork(folder, said)
 
@@ -113,7 +114,7 @@ def _go_back(git: Git, at: Checkpoint, folder: str, half: HalfFork | None) -> tu
     ref = half.saved if half else f"{SAVED}{os.path.basename(folder)}/before"
     branch = half.branch if half else _free_branch(git, at)
     saved = _commit_at(git, ref) or _save(git, at, ref)
-    keep_half(git.git_dir, HalfFork(at.digest, folder, branch, ref))
+    keep_half(git.git_dir, HalfFork(at.digest, at.session, os.path.basename(folder), branch, ref))
     try:
         _put_back(git, saved, tree, ref)
     except ConflictError:

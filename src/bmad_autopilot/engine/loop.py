@@ -25,6 +25,7 @@ class LaneLoop:
         self.doors = doors
         self.lane = lane
         self.run: RunRecord = fold(doors.entries())
+        self.waited_for = ""
         self._decided: dict[str, Any] = {}  # said with the first entry of a turn: `bmad runs why` shows it
 
     def note(self, kind: str, /, **data: Any) -> None:

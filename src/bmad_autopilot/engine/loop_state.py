@@ -11,5 +11,6 @@ class Loop(Protocol):
     doors: Doors
     lane: Lane
     run: RunRecord
+    waited_for: str  # the question that was waited for here, by this process
 
     def note(self, kind: str, /, **data: Any) -> None: ...

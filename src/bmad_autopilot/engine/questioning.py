@@ -70,10 +70,10 @@ def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     if means == "abort":
         loop.note("finished", status="failed")
         return "failed"
-    if means == "hand-over":
+    if means == "hand-over" and loop.waited_for == name:
         loop.note("waiting")
         return "handed-over"
-    return None
+    return None  # chosen while nobody was at work, it has been in their hands until now
 
 
 def _undo_rows(loop: Loop, look: Look) -> None:
@@ -85,7 +85,8 @@ def _undo_rows(loop: Loop, look: Look) -> None:
 
 def wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     assert loop.run.question is not None
-    if loop.doors.wait_for_answer(str(loop.run.question["question"])):
+    loop.waited_for = str(loop.run.question["question"])
+    if loop.doors.wait_for_answer(loop.waited_for):
         return None
     loop.note("waiting")
     return "waiting"

@@ -1,14 +1,19 @@
 """Going on with a run that is not over, and going back to a checkpoint of any run."""
 
+import os
 import time
 from collections.abc import Mapping
 
+from ..agents.shim.redaction import Redactor, secrets_of
 from ..core.errors import AutopilotError
 from ..project.open import Project
 from ..runs.checkpoints import Checkpoint
 from ..runs.finding import Run
+from ..runs.layout import runs_folder
+from ..runs.protocol import Keeper
+from ..runs.supervisor import hold
 from .driving import NOTHING, RunEnd, go_on, lane_at, lane_of, supervise
-from .forking import fork_run
+from .forking import Fork, fork_run
 from .onlookers import Human, Told
 from .policy import with_policy
 from .setting_out import NO_CAPS
@@ -24,14 +29,27 @@ def resume_run(
 ) -> RunEnd:
     lane = lane_of(run)
     if lane is None:
-        raise AutopilotError(
-            f"{run.id} cannot be gone on with",
-            found="a run of another tool, or of a version whose workflow nobody understands any more",
-            hint=f"bmad runs show {run.id}",
-        )
+        raise _not_understood(run.id)
     project = with_policy(project, told)
     with supervise(project, lane, "resume", run.id):
         return go_on(project, run.folder, told, human, NO_CAPS, unattended=unattended)
+
+
+def _not_understood(run: str) -> AutopilotError:
+    return AutopilotError(
+        f"{run} cannot be gone on with",
+        found="a run of another tool, or of a version whose workflow nobody understands any more",
+        hint=f"bmad runs show {run}",
+    )
+
+
+def fork_protocol(project: Project, at: Checkpoint) -> Fork:
+    """Likewise of a run that agents keep with `bmad checkpoint`: nobody drives the new one either."""
+    with hold(project.state_folder, f"resume --checkpoint {at.id}"):
+        fork = fork_run(project, at)
+        redact = Redactor(secrets_of(os.environ)).value
+        Keeper(runs_folder(project.root.path), redact, time.time()).taken_over(fork.folder)
+        return fork
 
 
 def resume_fork(project: Project, at: Checkpoint, *, told: Told, human: Human | None = None) -> RunEnd:
@@ -39,10 +57,7 @@ def resume_fork(project: Project, at: Checkpoint, *, told: Told, human: Human | 
     project = with_policy(project, told)
     lane = lane_at(at.folder)
     if lane is None:
-        raise AutopilotError(
-            f"{at.run} is no run that we drive",
-            hint="bmad runs show has its variables and artefacts; an agent goes on with it by bmad checkpoint",
-        )
+        raise _not_understood(at.run)
     with supervise(project, lane, f"resume --checkpoint {at.id}") as supervision:
         fork = fork_run(project, at)
         supervision.takes_up(fork.run_id)

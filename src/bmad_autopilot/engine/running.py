@@ -81,7 +81,7 @@ def _tidy(project: Project, told: Told) -> None:
 def _refuse_half(project: Project) -> None:
     git = Git(project.root.checkout)
     if git.work_tree is not None:
-        refuse_half(git.git_dir)
+        refuse_half(git.git_dir, runs_folder(project.root.path))
 
 
 def new_folder(project: Project, lane: Lane) -> str:

@@ -22,6 +22,7 @@ EPIC_STATE = ".run-epic-state.json"
 MOMENTS = frozenset(
     "run resumed story step ended accepted round asked answered commit finished left waiting".split()
 )
+PAST = ("accepted", "asked")  # what the epic's state tells of
 MAX_STEPS = 50  # shown in the epic's state
 
 _STATUSES = {"completed": Status.COMPLETED, "failed": Status.FAILED}
@@ -46,7 +47,8 @@ class StateKeeper:
     def begin(self, run: RunRecord, entries: Iterable[Entry]) -> None:
         self._run = run
         for kind, data, at in entries:
-            self._note(kind, data, at)
+            if kind in PAST:
+                self._note(kind, data, at)
         for made in run.checkpoints:
             self._keep(made)
         found = [(story.key, step) for story in run.stories.values() for step in story.steps]
@@ -137,7 +139,8 @@ class StateKeeper:
         if step.accepted:
             return "done"
         if step.closed:
-            return "failed"
+            answers = (one.get("means") for one in self._run.answers if one.get("number") == step.number)
+            return "skipped" if "skip" in answers else "failed"
         asked = self._run.question
         if asked is not None and asked.get("number") == step.number:
             return "waiting"

@@ -26,11 +26,15 @@ def observe_workflow(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     return look._replace(facts=facts, until=until)
 
 
+def skipped_steps(run: RunRecord, story: StoryRecord) -> set[str]:
+    left_out = {one.get("number") for one in run.answers if one.get("means") == "skip"}
+    return {step.step for step in story.steps if step.number in left_out}
+
+
 def _position(workflow: Workflow, run: RunRecord, story: StoryRecord) -> Position:
     """The first step that is neither done nor left out by somebody. One that was handed over is called again: what
     they have left is there to be found."""
-    left_out = {one.get("number") for one in run.answers if one.get("means") == "skip"}
-    over = {step.step for step in story.steps if step.accepted or step.number in left_out}
+    over = {step.step for step in story.steps if step.accepted} | skipped_steps(run, story)
     left = [step for step in workflow.steps if step.name not in over]
     if not left:
         return Position(None, None)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..agents.events import JSON, TEXT, read_events
 from ..agents.shim import records
 from ..core.errors import FileError
+from ..core.offered import asks
 from ..files import read_bytes
 from ..runs.json_files import write_object
 from ..workflows.pipelines import Step
@@ -46,7 +47,7 @@ def left_by(folder: str, step: Step, before: Variables, closing: str) -> Left:
     if together and not problem:
         missing.append(f"with those of the steps before: {together}")
     written = _written(folder)
-    if written is None and not step.command and not variables and closing.rstrip(" *_`\"')\n").endswith("?"):
+    if written is None and not step.command and not variables and asks(closing):
         missing.append("it ended with a question, and left nothing")
     said = written if written is not None else _printed(folder) if step.command else closing
     return Left(variables, _bounded(said, f"{folder}/{OUTPUT if written else records.EVENTS}"), tuple(missing))

@@ -47,16 +47,17 @@ def _by_commands(path: str) -> LeftBehind | None:
         state = read_epic_state(path)
     except FileError:
         return None  # ours is written whole, and made anew
-    if state is None or state.run_id or not state.current_story_key:
+    if state is None or state.run_id or not (state.epic_id or state.current_story_key):
         return None
-    if state.status is not Status.RUNNING and text_of(state.others.get("completedAt")):
+    is_over = not state.current_story_key or text_of(state.others.get("completedAt"))
+    if state.status is not Status.RUNNING and is_over:
         return None
     failure = state.last_failure
     return LeftBehind(
         COMMANDS,
         path,
         state.epic_id,
-        state.current_story_key,
+        state.current_story_key or "",
         state.last_steps[-1].phase if state.last_steps else "",
         state.status.value,
         state.started_at,

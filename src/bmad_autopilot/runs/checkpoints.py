@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..core.errors import FileError, Place, UsageError
-from ..files import write_atomic
+from ..files import TEMPORARY, write_atomic
 from .journal import Journal
 from .journal_lines import Entry
 from .json_files import list_of, number_of, text_of
@@ -42,15 +43,15 @@ class Checkpoint(NamedTuple):
     entry: int  # the number of its entry in the journal
 
 
-def checkpoints_of(folder: str, session: str = "") -> list[Checkpoint]:
+def checkpoints_of(folder: str, session: str = "", *, taken_over: bool = False) -> list[Checkpoint]:
     """Of one run, the oldest first. A step that was completed twice in the same state counts once, the last time.
-    A journal that cannot be read holds none."""
+    A journal that cannot be read holds none. `taken_over`: also those of the run whose checkpoint it began at."""
     try:
         entries = Journal(folder, lambda value: value).entries()
     except FileError:
         return []
     found: dict[str, Checkpoint] = {}
-    for entry in entries[_taken_over(entries) :]:
+    for entry in entries if taken_over else entries[_taken_over(entries) :]:
         one = _checkpoint(entry, folder, session or os.path.basename(os.path.dirname(folder)))
         if one is not None:
             found.pop(one.digest, None)
@@ -103,7 +104,7 @@ def entries_until(at: Checkpoint) -> list[Entry]:
 
 def artefacts_until(at: Checkpoint) -> tuple[Artefact, ...]:
     """What the run had produced by then, the last of each path."""
-    before = (one for one in checkpoints_of(at.folder, at.session) if one.entry <= at.entry)
+    before = (one for one in checkpoints_of(at.folder, at.session, taken_over=True) if one.entry <= at.entry)
     return tuple({made.path: made for one in (*before, at) for made in one.artefacts}.values())
 
 
@@ -117,6 +118,15 @@ def write_artefact(run: str, step: int, text: str) -> str:
     os.makedirs(folder, exist_ok=True)
     write_atomic(target, _bounded(text.encode("utf-8", "replace")))
     return path
+
+
+def sweep_artefacts(run: str) -> None:
+    """What a kill in the middle of a write has left there. For whoever is the only one to write."""
+    folder = os.path.join(run, ARTEFACTS)
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.endswith(TEMPORARY):
+                os.unlink(os.path.join(folder, name))
 
 
 def _bounded(raw: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..core.errors import FileError, UsageError
@@ -82,17 +83,16 @@ def with_target(run: Run) -> Run:
 
 
 def state_of(run: str, session: str) -> RunState | None:
-    """Where a run stands: by its state file, else by its journal. None: it is none of ours."""
-    try:
+    """Where a run stands: by its state file, else by its journal; by that, too, where the file is of another run.
+    None: it is none of ours."""
+    state = None
+    with suppress(FileError):
         state = read_state(run)
-        if state is not None:
+        if state is not None and state.run_id == os.path.basename(run):
             return state
-    except FileError:
-        pass
-    try:
-        return _from_journal(run, session, Journal(run, lambda value: value).entries())
-    except FileError:
-        return None
+    with suppress(FileError):
+        return _from_journal(run, session, Journal(run, lambda value: value).entries()) or state
+    return state
 
 
 def _states(runs: str, named: Iterable[tuple[str, str]]) -> Iterable[Run]:
@@ -130,7 +130,9 @@ def _from_journal(run: str, session: str, entries: list[Entry]) -> RunState | No
     for entry in entries:
         if entry.kind in ("finished", "saved"):
             status = status_of(entry.data.get("status"))
-        elif entry.kind == "resumed":
+        elif entry.kind in ("left", "waiting"):
+            status = Status.PAUSED
+        elif entry.kind in ("resumed", "answered"):
             status = Status.RUNNING
         made = entry.data.get("checkpoint") if entry.kind != "saved" else None  # that is before its step
         if isinstance(made, dict) and type(made.get("step")) is int and made["step"] > 0:

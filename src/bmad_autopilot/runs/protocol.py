@@ -160,6 +160,10 @@ class Keeper:
                 journal.append("finished", **fields, mark=mark)
         return self._written(run, at.digest, is_new)
 
+    def taken_over(self, folder: str) -> None:
+        """A run that began at a checkpoint of another, with its journal: what is made from that."""
+        self._write(folder)
+
     @contextmanager
     def _held(self, run: Run) -> Iterator[tuple[Journal, Progress]]:
         with locked(os.path.join(run.folder, LOCK)), self._journal(run.folder) as journal:

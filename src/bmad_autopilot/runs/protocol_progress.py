@@ -87,6 +87,8 @@ def _apply(at: Progress, entry: Entry) -> None:
         at.marks = {mark}
         at.status = status_of(data.get("status"))
         _note(at, data.get("summary"), at.status is Status.FAILED)
+    elif entry.kind == "forked":  # begun at a checkpoint of another run
+        at.began, at.status = entry.at, Status.RUNNING
     else:
         return
     at.last = entry.at

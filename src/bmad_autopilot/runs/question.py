@@ -17,6 +17,8 @@ CUT = " … [cut]"
 # Everything but line breaks and tabs that steers a terminal, and the marks that turn text around.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_SENTENCES = re.compile(r"(?<=[.!?:]) ")
+
 
 class Source(StrEnum):
     AGENT = "agent"
@@ -60,6 +62,13 @@ class Question(NamedTuple):
     def key(self) -> tuple[str, str, int, str, int]:
         """By which it is found again after a crash between asking and writing that down."""
         return self.story, self.step, self.attempt, self.question, self.turn
+
+    @property
+    def in_short(self) -> str:
+        """In one line: of an agent's last words the sentence that asks, which is seldom the first."""
+        first, *more = self.question.strip().split("\n")
+        words, mark, _ = " ".join(self.question.split()).rpartition("?")
+        return _SENTENCES.split(words)[-1] + mark if more and mark else first
 
 
 def cleaned(text: str, limit: int = MAX_TEXT) -> str:

@@ -1,5 +1,5 @@
-"""What a run has cost, from its journal, without reading more of it than that takes. One that began at a checkpoint
-of another did not pay for what it took over."""
+"""What a run has cost, from its journal, without reading more of it than that takes. One that began at a
+checkpoint of another did not pay for what it took over."""
 
 import os
 from typing import NamedTuple
@@ -27,11 +27,9 @@ def spent(run: str) -> Spent:
     except FileError:
         return Spent()
     whole = Spent()
-    for line in raw.split(b"\n") if _ENDED in raw else ():
-        entry = parse(line) if _ENDED in line or _FORKED in line else None
-        if entry is not None and entry.kind == "forked":
-            whole = Spent()
-        elif entry is not None and entry.kind == "ended":
+    for line in _own(raw.split(b"\n"), is_fork=_FORKED in raw) if _ENDED in raw else ():
+        entry = parse(line) if _ENDED in line else None
+        if entry is not None and entry.kind == "ended":
             dollars = figure_of(entry.data.get("dollars"))
             whole = Spent(
                 whole.dollars + (dollars or 0.0),
@@ -40,3 +38,13 @@ def spent(run: str) -> Spent:
                 whole.calls + 1,
             )
     return whole
+
+
+def _own(lines: list[bytes], *, is_fork: bool) -> list[bytes]:
+    """Those after the last that says where it began."""
+    begun = [n for n, line in enumerate(lines) if _FORKED in line] if is_fork else []
+    for number in reversed(begun):
+        entry = parse(lines[number])
+        if entry is not None and entry.kind == "forked":
+            return lines[number:]
+    return lines

@@ -19,13 +19,13 @@ BAR = 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _YAML_WORDS = frozenset("null true false yes no on off y n".split())
-_MARKS = {"done": "✅", "running": "▶️", "failed": "❌", "waiting": "⏸️", "pending": "·"}
+_MARKS = {"done": "✅", "running": "▶️", "failed": "❌", "skipped": "⏭️", "waiting": "⏸️", "pending": "·"}
 
 
 class StepLine(NamedTuple):
     number: int
     name: str
-    status: str  # done, running, failed, waiting, pending
+    status: str  # done, running, failed, skipped, waiting, pending
     agent: str = ""
     seconds: float | None = None
     output: str = ""  # a path, or a few words

@@ -72,6 +72,7 @@ class Timeline:
     resumed: int = 0
     ended: str = ""
     forked: Mapping[str, Any] = field(default_factory=dict)  # run, checkpoint, step and branch it began at
+    begins: bool = False  # and nobody has gone on with it yet
 
     @property
     def all_steps(self) -> list[StepTimeline]:
@@ -111,7 +112,7 @@ def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> No
         made = CommitLine(at, text_of(data.get("sha")), text_of(data.get("subject")))
         _find(whole, {}).commits.append(made)
     elif kind == "resumed":
-        whole.resumed += 1
+        whole.resumed, whole.begins = whole.resumed + (not whole.begins), False
     elif kind == "forked":
         _forked(whole, data)
     elif kind == "finished":
@@ -121,7 +122,7 @@ def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> No
 def _forked(whole: Timeline, data: Mapping[str, Any]) -> None:
     for step in whole.steps:
         step.taken_over = True
-    whole.resumed = -1  # its first beginning is told as one
+    whole.resumed, whole.begins = 0, True
     whole.forked = {
         "run": text_of(data.get("from")),
         "checkpoint": text_of(data.get("checkpoint")),

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from ..runs.checkpoints import Checkpoint
 from ..runs.times import iso
-from .terminal import Terminal, clean, cut, display_width
+from .runs import moment
+from .terminal import Terminal, clean, cut, display_width, pad
 
 SHOWN = 60
 
@@ -17,11 +18,13 @@ def render(found: list[Checkpoint], out: Terminal, folder: str) -> Iterator[str]
     ids = _short_ids(found)
     shown = found[:SHOWN]
     width = max(display_width(one.run) for one in shown)
-    for one in shown:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
-        step = f"step {one.step:>2}  {clean(one.name)}" + (f" of {clean(one.story)}" if one.story else "")
-        head = f"{ids[one.digest]}  {when}  {one.run:<{width}}  "
-        line = cut(f"{head}{step}", out.width) if out.is_terminal else f"{head}{step}"
+    digits = max(len(str(one.step)) for one in shown)
+    times = [moment(one.at, time.time()) for one in shown]
+    for one, at in zip(shown, times, strict=True):
+        when = pad(at, max(map(len, times)))
+        step = f"step {one.step:>{digits}}  {clean(one.name)}" + (f" of {clean(one.story)}" if one.story else "")
+        line = f"{ids[one.digest]}  {when}  {one.run:<{width}}  {step}".rstrip()
+        line = cut(line, out.width) if out.is_terminal else line
         yield out.style(line[: len(ids[one.digest])], "bold") + line[len(ids[one.digest]) :]
     if len(found) > len(shown):
         yield f"… {len(found) - len(shown)} more: bmad runs show RUN"

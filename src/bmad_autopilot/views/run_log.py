@@ -163,7 +163,8 @@ class RunLog:
         return [line._replace(block=tuple(block))]
 
     def answered(self, data: Data, at: float) -> list[LogLine]:
-        return self._one(data, at, "answer", clip(str(data.get("answer", ""))), color="cyan")
+        said = clip(" ".join(str(data.get("answer", "")).split()))
+        return self._one(data, at, "answer", said + _IN_ADVANCE.get(str(data.get("by", "")), ""), color="cyan")
 
     # the run
 
@@ -215,6 +216,8 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
     "notice": RunLog.notice,
     "stopping": RunLog.stopping,
 }
+
+_IN_ADVANCE = {"standing": "  (your standing answer)", "policy": "  (chosen in advance: nobody is here)"}
 
 _FINDINGS = {
     "good": ("done", "green"),

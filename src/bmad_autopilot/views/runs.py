@@ -38,7 +38,8 @@ class RunsView(NamedTuple):
 
 def render(view: RunsView, out: Terminal) -> Iterator[str]:
     if not view.rows:
-        yield "there is no run in this project yet: bmad run-epic begins one"
+        archived = f"no run but {counted(view.more, 'run')} in the archive: bmad runs --all"
+        yield archived if view.more else "there is no run in this project yet: bmad run-epic begins one"
         return
     table = [HEADS, *(_cells(row, view.now) for row in view.rows)]
     widths = [max(display_width(row[n]) for row in table) for n in range(len(HEADS))]

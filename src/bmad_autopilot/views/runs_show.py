@@ -55,8 +55,8 @@ def _head(view: ShowView, out: Terminal) -> Iterator[str]:
     step = f"step {row.step}/{row.total}" if row.total else ""
     about = [row.target, f"session {row.session}", row.status + " (archived)" * row.is_archived, step]
     yield from fit("  " + " · ".join(clean(part) for part in about if part), out, "  ")
-    calls = sum(len(one.attempts) for one in view.whole.steps)
-    tokens = sum(one.tokens for step in view.whole.steps for one in step.attempts)
+    own = [one for step in view.whole.steps if not step.taken_over for one in step.attempts]
+    calls, tokens = len(own), sum(one.tokens for one in own)
     spent = [
         f"began {_when(row.started)}",
         f"last checkpoint {ago(row.last, view.now)}",
@@ -66,6 +66,13 @@ def _head(view: ShowView, out: Terminal) -> Iterator[str]:
         f"resumed {counted(view.whole.resumed, 'time')}" if view.whole.resumed else "",
     ]
     yield from fit("  " + " · ".join(part for part in spent if part), out, "  ")
+    forked = view.whole.forked
+    if forked:
+        branch = f", on branch {forked['branch']}" if forked["branch"] else ""
+        text = f"  began at step {forked['step']} of {forked['run']} [{forked['checkpoint'][:6]}]{branch}"
+        yield from fit(clean(text), out, "  ")
+        if forked["saved"]:
+            yield from fit(clean(f"  what lay in the work tree then: {forked['saved']}"), out, "  ")
     for odd in view.odd:
         yield from fit(f"  {out.style('!', 'yellow')} {clean(odd)}", out, "    ")
 
@@ -74,10 +81,14 @@ def _step(step: StepTimeline, out: Terminal) -> Iterator[str]:
     if step.number:
         of = " ".join(filter(None, (step.story, f"round {step.round}" if step.round > 1 else "")))
         words = [pad(step.status, 9), took(step.seconds) if step.ended else ""]
-        words += [money(step.dollars) if step.attempts else "", f"[{step.checkpoint}]" if step.checkpoint else ""]
+        words += [
+            money(step.dollars) if step.attempts and not step.taken_over else "",
+            f"[{step.checkpoint}]" if step.checkpoint else "",
+        ]
+        words.append("taken over" if step.taken_over else "")
         text = f"{step.number:>3}  {pad(clean(step.name), max(12, display_width(step.name)))}  "
         text += "  ".join(clean(word) for word in (of, *words) if word.strip())
-        lines = fit(text, out, " " * 5)
+        lines = fit(text.rstrip(), out, " " * 5)
         yield lines[0].replace(step.status, out.style(step.status, _STEP_COLORS[step.status]), 1)
         yield from lines[1:]
     else:
@@ -138,6 +149,7 @@ def document(view: ShowView) -> dict[str, object]:
         "dollars": round(row.dollars, 6),
         "unpriced": row.unpriced,
         "resumed": view.whole.resumed,
+        "forked_from": dict(view.whole.forked) or None,
         "folder": view.folder,
         "odd": list(view.odd),
         "steps": [_step_document(step) for step in view.whole.all_steps],

@@ -25,7 +25,6 @@ from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..gathering import Place, gather
 from ..snapshots import STATE, STORY, keep_before
-from ..touching import touched_paths
 from .people import PeopleDoors
 from .repository import RepositoryDoors
 
@@ -123,10 +122,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
     def _stage(self, order: CallOrder) -> None:
         """A reviewer whose sandbox shows only what git knows must see new files."""
         calls = [call for call in order.calls if call != order.id]
-        found = touched_paths(
-            self.git, map(self.folder, calls), lambda: (order.tree, order.now or self._look().tree)
-        )
-        stage(self.git, sorted(found - self.dirty))
+        stage(self.git, sorted(self.paths_of(order, calls, order.now) - self.dirty))
 
     def _halfway(self, order: CallOrder) -> Halfway | None:
         """Where the call before stopped to ask, as it said itself."""

@@ -60,7 +60,8 @@ class PeopleDoors(Ground):
         """Below the folder of the project, where people start from."""
         books = self.books(story)
         found = (books.story or books.spec, self.folder(call), books.board)
-        return tuple(os.path.relpath(path, self.project.root.checkout) for path in found if path)
+        there = (path for path in found if path and os.path.exists(path))
+        return tuple(os.path.relpath(path, self.project.root.checkout) for path in there)
 
     def is_asked(self, question: str) -> bool:
         return any(kept.id == question for _, kept in questions_of(self.run)[0])

@@ -1,6 +1,7 @@
 """Git's door, and the project's checks on what stands in the work tree."""
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 
 from ...agents.attempts import Result
@@ -18,9 +19,10 @@ from ...github.identities import OURS
 from ...github.putting_back import put_back
 from ...github.saving import SAVED, save_all
 from ...github.trees import changes, fingerprint
-from ..doors import CallId, CommitOrder, Tree
+from ...project.traces import CONFIG_NAME
+from ..doors import CallId, CallOrder, CommitOrder, Tree
 from ..observing import RETRO
-from ..touching import touched_paths
+from ..touching import paths_by_hand, touched_paths
 from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
@@ -104,18 +106,28 @@ class RepositoryDoors(Ground):
         return commit(self.git, self._paths(order), message, trailers, identity=identity)
 
     def _paths(self, order: CommitOrder) -> list[str]:
-        """What the story's calls changed, and its books. A person's other edits are theirs to commit."""
+        """What was done for the story, and its books. A person's other edits are theirs to commit."""
         paths = set() if order.story else {self._from_top(self.project.require_board())}
         if order.story:
             paths |= {self._from_top(path) for path in self.books(order.story).kept_apart}
-            paths |= self._touched_by(order)
+            paths |= self.paths_of(order, order.calls)
         if order.label == RETRO:  # it looks back: code that it changed is nobody's to commit unreviewed
             output = self._from_top(self.project.folders.output)
             paths = {path for path in paths if path.startswith(f"{output}/")}
         return sorted(paths - self.dirty)
 
-    def _touched_by(self, order: CommitOrder) -> set[str]:
-        return touched_paths(self.git, map(self.folder, order.calls), lambda: (order.tree, self._look().tree))
+    def paths_of(
+        self, order: CommitOrder | CallOrder, calls: Iterable[CallId], now: str | None = None
+    ) -> set[str]:
+        """What these calls changed, and what a person left who took the story over. Settings are nobody's work:
+        whoever changed those commits them."""
+        folders = [self.folder(call) for call in calls]
+        found = touched_paths(self.git, folders, lambda: (order.tree, now or self._look().tree))
+        if order.handed_over:
+            handed_over = set(map(self.folder, order.handed_over))
+            settings = self._from_top(os.path.join(self.project.root.path, CONFIG_NAME))
+            found |= paths_by_hand(self.git, folders, handed_over, now or self._look().tree) - {settings}
+        return found
 
     def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         ref = f"{SAVED}{os.path.basename(self.run)}/{story}"
