@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.runs.finding import find_run
+from bmad_autopilot.runs.checkpoints import checkpoints_of
+from bmad_autopilot.runs.finding import all_runs, find_run
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.questions import questions_of
 from tests.agents.stubs import until
@@ -95,3 +96,23 @@ def test_two_answers_at_the_same_time(tmp_path: Path) -> None:
     assert asked.answer is not None
     assert asked.answer in winner
     assert all("answered" in err or "no open question" in err for _, err, code in said if code)
+
+
+def test_of_a_run_and_its_fork_the_newer_is_meant_unless_one_is_named(tmp_path: Path) -> None:
+    root = sample(tmp_path / "p", "asking", stories=1)
+    assert piped("run-epic", "1", cwd=root).returncode == 3
+    (old,) = all_runs(runs_folder(str(root)))
+    at = checkpoints_of(old.folder)[0].id
+    assert piped("resume", "--checkpoint", at, cwd=root).returncode == 3
+    new = next(run for run in all_runs(runs_folder(str(root))) if run.id != old.id)
+    shown = piped("questions", cwd=root).stdout
+    assert f"--run {old.id}" in shown
+    assert f"--run {new.id}" in shown
+    assert piped("answer", "1-1", "1", cwd=root).returncode == 0
+    assert [one.answer is not None for run in (old, new) for _, one in questions_of(run.folder)[0]] == [
+        False,
+        True,
+    ]
+    assert piped("answer", "1-1", "2", "--run", old.id, cwd=root).returncode == 0
+    wrong = piped("answer", "1-1", "2", "--run", "no-such", cwd=root)
+    assert wrong.returncode != 0

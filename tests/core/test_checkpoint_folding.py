@@ -71,6 +71,7 @@ def test_what_a_fork_takes_over_costs_it_nothing() -> None:
     assert (run.dollars, run.tokens, run.seconds, run.unpriced) == (0.0, 0, 0.0, 0)
     assert (run.began, run.hours_from, run.idle_since) == (9000.0, 9000.0, 0.0)
     assert run.stories["1-1-a"].steps  # all else stays
+    assert (before.taken_over, run.taken_over) == (0, 2)
 
 
 def test_a_human_checkpoint_is_let_pass_by_going_on_and_by_taking_over() -> None:

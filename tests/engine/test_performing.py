@@ -25,6 +25,7 @@ class Started:
         self.lane = Lane("story", "1-1-x", "1", PIPELINES["lean"])
         self.doors = cast(Doors, self)
         self.orders: list[CallOrder] = []
+        self.waited_for = ""
 
     def note(self, kind: str, /, **data: Any) -> None:
         """Nobody reads it."""

@@ -23,6 +23,7 @@ MAX_TRIES = 20
 @click.option("--option", "number", type=click.IntRange(min=1), metavar="N", help="The option of that number.")
 @click.option("--file", "path", metavar="FILE", help="Read the answer from FILE; `-`: from standard input.")
 @click.option("--question", "id", metavar="ID", help="Which one, where a story has several (q1, q2 …).")
+@click.option("--run", metavar="RUN", help="Of several runs that ask about this story, this one.")
 @click.option("--resume", is_flag=True, help="Then go on with the run, here.")
 @click.pass_context
 def answer(
@@ -32,6 +33,7 @@ def answer(
     number: int | None,
     path: str | None,
     id: str | None,
+    run: str | None,
     resume: bool,
 ) -> None:
     """Answer the open question of STORY (`1-2`, `1.2`, its key or the beginning of it).
@@ -41,7 +43,7 @@ def answer(
     if sum((bool(text), number is not None, path is not None)) > 1:
         raise UsageError("TEXT, --option and --file exclude each other")
     waits = read_inbox(ctx)
-    asked = find_asked(waits, story, id)
+    asked = find_asked(waits, story, id, run)
     if number is not None:
         said = _option(asked, number)
     elif path is not None:

@@ -49,11 +49,11 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         left,
         commits=len(run.commits) + sum(len(story.commits) for story in run.stories.values()),
         rounds=sum(story.round - 1 for story in run.stories.values()),  # those that were sent back
-        calls=sum(len(step.calls) for step in steps),
+        calls=sum(len(step.calls) for step in steps) - run.taken_over,
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.began),
         dollars=run.dollars,
-        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced,
+        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced - run.taken_over,
         unpriced=run.unpriced,
         tokens=run.tokens,
         checks=bool(lane.checks),

@@ -35,19 +35,26 @@ def read_inbox(ctx: click.Context) -> Waits:
 
 def waiting(asked: Asked, inbox: Inbox) -> Waiting:
     question = asked.question
-    same = sum(other.question.story == question.story for other in inbox.asked)
-    return Waiting(question, asked.run.id, max(0.0, time.time() - question.asked_at), same - 1)
+    same = sum(other.question.story == question.story and other.run == asked.run for other in inbox.asked)
+    several = len(inbox.runs_asking(question.story)) > 1
+    return Waiting(question, asked.run.id, max(0.0, time.time() - question.asked_at), same - 1, several)
 
 
-def find_asked(waits: Waits, wanted: str, id: str | None = None) -> Asked:
-    """The open question of the story that is meant, the oldest where it has several; else what to say instead."""
+def find_asked(waits: Waits, wanted: str, id: str | None = None, run: str | None = None) -> Asked:
+    """The open question of the story that is meant, the oldest where it has several; else what to say instead. Of
+    two runs that ask about one story, the newer is meant unless one is named."""
     stories = list(dict.fromkeys(asked.question.story for asked in waits.inbox.asked))
     found = matching(stories, wanted)
     if len(found) > 1:
         raise UsageError(f"{wanted} names several stories", found=", ".join(found), hint="give the whole key")
     if not found:
         raise _nothing(waits.project, wanted, stories)
-    of_story = [asked for asked in waits.inbox.asked if asked.question.story == found[0]]
+    runs = [one for one in waits.inbox.runs_asking(found[0]) if run is None or one.id.startswith(run)]
+    if not runs or (run is not None and len(runs) > 1 and run not in [one.id for one in runs]):
+        known = ", ".join(one.id for one in waits.inbox.runs_asking(found[0]))
+        raise UsageError(f"{'several runs' if runs else 'no run'} called {run} ask about {found[0]}", found=known)
+    meant = next((one for one in runs if one.id == run), runs[0])
+    of_story = [one for one in waits.inbox.asked if one.question.story == found[0] and one.run.id == meant.id]
     if id is None:
         return of_story[0]
     chosen = next((asked for asked in of_story if asked.question.id == id.lower()), None)

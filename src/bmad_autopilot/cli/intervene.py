@@ -25,9 +25,10 @@ LOOK_BACK = 50  # the newest calls: one that runs is among them
 @click.command(short_help="Choose how a story that has stopped goes on.")
 @click.argument("story", shell_complete=complete_asked)
 @click.argument("choice")
+@click.option("--run", metavar="RUN", help="Of several runs that ask about this story, this one.")
 @click.option("--resume", is_flag=True, help="Then go on with the run, here.")
 @click.pass_context
-def intervene(ctx: click.Context, story: str, choice: str, resume: bool) -> None:
+def intervene(ctx: click.Context, story: str, choice: str, run: str | None, resume: bool) -> None:
     """Choose how STORY goes on, which has stopped: retry, skip, fix, extend or abort, or whatever `bmad questions`
     shows; the first letter will do.
 
@@ -38,7 +39,7 @@ def intervene(ctx: click.Context, story: str, choice: str, resume: bool) -> None
     if at_work is not None:
         _while_at_work(waits, at_work, choice)
         return
-    asked = find_asked(waits, story)
+    asked = find_asked(waits, story, run=run)
     question = asked.question
     if question.kind is not Kind.INTERVENTION:
         hint = waiting(asked, waits.inbox).command

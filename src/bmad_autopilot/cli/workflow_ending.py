@@ -31,11 +31,11 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
         tuple(
             (step.name, said.get(step.name, "to do")) for step in lane.workflow.steps if step.name not in accepted
         ),
-        calls=sum(len(step.calls) for step in steps),
+        calls=sum(len(step.calls) for step in steps) - run.taken_over,
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.began),
         dollars=run.dollars,
-        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced,
+        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced - run.taken_over,
         tokens=run.tokens,
         questions=tuple(Question(question.story, first_line(question.in_short)) for question in asked),
         hand_over=take_over(project.config, lane, run, project.root.checkout)

@@ -43,6 +43,7 @@ def _forked(run: RunRecord, data: Data, at: float) -> None:
     run.began = run.hours_from = at
     run.idle_since = run.dollars = run.seconds = 0.0
     run.unpriced = run.tokens = 0
+    run.taken_over = sum(len(step.calls) for story in run.stories.values() for step in story.steps)
 
 
 def _story(run: RunRecord, data: Data, at: float) -> None:

@@ -110,6 +110,7 @@ class RunRecord:
     allowance: float = 0.0  # added to the caps by an answer: as often as the whole cap
     dollars: float = 0.0
     unpriced: int = 0  # calls whose client said no price
+    taken_over: int = 0  # calls that another run made, at one of whose checkpoints this one began
     tokens: int = 0
     seconds: float = 0.0  # of agents
     began: float = 0.0

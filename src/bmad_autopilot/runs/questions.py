@@ -36,8 +36,14 @@ class Inbox(NamedTuple):
 
     @property
     def first(self) -> list[Asked]:
-        """One at a time per story: the next waits until this one is answered."""
-        return list({asked.question.story: asked for asked in reversed(self.asked)}.values())[::-1]
+        """One at a time per story of a run: the next waits until this one is answered."""
+        by_story = {(asked.run.id, asked.question.story): asked for asked in reversed(self.asked)}
+        return list(by_story.values())[::-1]
+
+    def runs_asking(self, story: str) -> list[Run]:
+        """The newest first: the run that `bmad resume` goes on with. A run and its fork may both ask."""
+        runs = {asked.run.id: asked.run for asked in self.asked if asked.question.story == story}
+        return sorted(runs.values(), key=lambda run: run.last_sign, reverse=True)
 
 
 def ask(run: str, question: Question, now: float) -> Question:

@@ -19,19 +19,21 @@ class Waiting(NamedTuple):
     run: str
     seconds: float  # since it was asked
     more: int = 0  # questions of this story that come after it
+    several: bool = False  # another run asks about this story too
 
     @property
     def command(self) -> str:
         """With what an answer could be: the recommended option, the first, or a place for words."""
         asked = self.question
+        run = ("--run", self.run) if self.several else ()
         if asked.kind is Kind.INTERVENTION:
-            return command("intervene", asked.story, asked.recommended or asked.options[0])
+            return command("intervene", asked.story, asked.recommended or asked.options[0], *run)
         if not asked.options:
-            return command("answer", asked.story, "your answer")
+            return command("answer", asked.story, "your answer", *run)
         chosen = asked.recommended if asked.recommended in asked.options else asked.options[0]
         if are_numbered(asked.options):
             chosen = str(asked.options.index(chosen) + 1)
-        return command("answer", asked.story, chosen)
+        return command("answer", asked.story, chosen, *run)
 
 
 class QuestionsView(NamedTuple):
