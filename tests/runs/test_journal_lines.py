@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.runs.journal_lines import CLIPPED, MAX_LINE, make, parse
+from bmad_autopilot.runs.journal_lines import CLIPPED, MAX_LINE, make, parse, parse_all
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -104,3 +104,35 @@ def test_what_is_no_entry(line: bytes) -> None:
 @pytest.mark.parametrize("at", ["NaN", "Infinity", "-1", "1e300", '"1"'])
 def test_what_is_no_moment_is_no_entry(at: str) -> None:
     assert parse(f'{{"n":1,"at":{at},"kind":"x","data":{{}}}}'.encode()) is None
+
+
+LINES = [
+    make(1, 2.0, "kind", {"text": "é\u2028\\n", "deep": {"a": [1]}}, lambda value: value)[1],
+    make(2, 3.0, "kind", {}, lambda value: value)[1],
+    make(3, 4.0, "kind", {"path": "a\udcff"}, lambda value: value)[1],
+    b'{"n":4,"at":5,"kind":"k","data":{}} \n',
+    b"{}\n",
+    b"\n",
+    b"no JSON\n",
+    b'{"n":5,"at":1e999,"kind":"k","data":{}}\n',
+    b'\xff{"n":6}\n',
+    b'{"n":7,"at":5,"kind":"k","data":{}}{"n":8,"at":5,"kind":"k","data":{}}\n',
+    b"[" * 100_000 + b"\n",
+    b'{"n":9,"at":5,"ki',
+]
+OURS = LINES[:3]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=6))
+def test_all_lines_at_once_are_read_as_one_by_one_or_not_at_all(lines: list[bytes]) -> None:
+    raw = b"".join(lines)
+    at_once = parse_all(raw)
+    one_by_one = [parse(line) for line in raw.split(b"\n")[:-1]]
+    assert at_once is None or at_once == one_by_one
+    assert (at_once is not None) or any(line not in OURS for line in lines)
+
+
+def test_a_line_longer_than_any_of_ours_is_looked_at_alone() -> None:
+    long = make(1, 2.0, "kind", {"text": "x" * (MAX_LINE // 3)}, lambda value: value)[1]
+    assert parse(long) is not None
+    assert parse_all(long) is None

@@ -63,12 +63,12 @@ def test_a_page_of_nothing_but_a_name() -> None:
     assert "## Variables" not in page
 
 
-def test_two_hundred_steps_at_most_and_the_last_ones() -> None:
+def test_so_many_steps_at_most_and_the_last_ones() -> None:
     steps = tuple(StepLine(n, "dev", "done") for n in range(1, MAX_STEPS + 51))
     page = render(PAGE._replace(steps=steps, total_steps=0))
     shown = rows(page, "## Steps")
     assert (len(shown), shown[-1][0]) == (MAX_STEPS, str(MAX_STEPS + 50))
-    assert "The last 200 of 250; 50 before them" in page
+    assert f"The last {MAX_STEPS} of {MAX_STEPS + 50}; 50 before them" in page
     assert "100%" in page
 
 

@@ -41,6 +41,7 @@ def summarise(project: Project, end: RunEnd) -> Summary:
     waits = [Waiting(question, end.run_id, 0.0) for question in asked]
     steps = [step for story in run.stories.values() for step in story.steps]
     retro = _retrospective(lane, epics)
+    ended = sum(call.ended is not None for step in steps for call in step.calls)
     return Summary(
         end.status,
         _target(lane),
@@ -53,7 +54,7 @@ def summarise(project: Project, end: RunEnd) -> Summary:
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.began),
         dollars=run.dollars,
-        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced - run.taken_over,
+        priced=ended - run.unpriced - run.taken_over,
         unpriced=run.unpriced,
         tokens=run.tokens,
         checks=bool(lane.checks),

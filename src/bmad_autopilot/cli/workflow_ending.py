@@ -23,6 +23,7 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
     said = {step.step: "begun" for step in steps}
     said |= dict.fromkeys(skipped_steps(run, story) if story else (), "skipped")
     asked = open_questions(end.folder)
+    ended = sum(call.ended is not None for step in steps for call in step.calls)
     return Summary(
         end.status,
         lane.key,
@@ -35,7 +36,7 @@ def summarise_workflow(project: Project, end: RunEnd) -> Summary:
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.began),
         dollars=run.dollars,
-        priced=sum(call.ended is not None for step in steps for call in step.calls) - run.unpriced - run.taken_over,
+        priced=ended - run.unpriced - run.taken_over,
         tokens=run.tokens,
         questions=tuple(Question(question.story, first_line(question.in_short)) for question in asked),
         hand_over=take_over(project.config, lane, run, project.root.checkout)

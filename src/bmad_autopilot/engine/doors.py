@@ -1,16 +1,18 @@
 """Everything outside that a lane touches. Behind it stands the real world (world.py), or the simulator's."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..agents.outcomes import Verdict
 from ..board.sprint import Row
 from ..core.records import Check
-from ..gates.look import WorkLook
-from ..gates.verdict import ReviewVerdict
 from ..workflows.pipelines import Step
 from ..workflows.step_context import Halfway
 from .lane import Lane
+
+if TYPE_CHECKING:  # they bring a hundred patterns along
+    from ..gates.look import WorkLook
+    from ..gates.verdict import ReviewVerdict
 
 Entry = tuple[str, Mapping[str, Any], float]  # kind, data, when
 
@@ -90,8 +92,8 @@ class Gathered(NamedTuple):
     tree: Tree
     row: str  # what the story's row means now; "" where it is gone
     row_before: str
-    look: WorkLook
-    review: ReviewVerdict | None = None  # of a step that owes one
+    look: "WorkLook"
+    review: "ReviewVerdict | None" = None  # of a step that owes one
     asked: tuple[Asked, ...] = ()
     row_reason: str = ""  # why the row is parked, where the board says so
     exit: int | None = None  # the process's

@@ -3,8 +3,8 @@
 import gc
 import os
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -116,13 +116,13 @@ def _refuse_elsewhere(project: Project, lane: Lane) -> None:
             raise problem
 
 
-def _so_far(world: World) -> RunRecord:
-    """What the run has come to, from its journal. None of it is garbage: to look for some while ten thousand lines
-    are read takes as long as reading them."""
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """While a run is read from its journal: none of it is garbage, and looking for some doubles the time."""
     collects = gc.isenabled()
     gc.disable()
     try:
-        return fold(world.entries())
+        yield
     finally:
         gc.freeze()
         if collects:
@@ -156,15 +156,17 @@ def drive(
                 keep_settings(folder, policy_bytes(project))
                 head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
                 world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
-            run = _so_far(world)
-            keeper.begin(run, world.entries())
+            with _without_collecting():
+                run = fold(world.entries())
+                keeper.begin(run, world.entries())
             if resumed:
                 clear_request(folder)
                 sweep_artefacts(folder)
                 if run.settings and run.settings == world.settings():  # as somebody has answered
                     lane = world.settle(keep=run.keeps_settings)
                 world.note("resumed", {})
-            loop = LaneLoop(world, lane)
+            with _without_collecting():
+                loop = LaneLoop(world, lane)
             status = loop.to_end()
         return RunEnd(status, loop.run, folder, lane, resumed)
     finally:

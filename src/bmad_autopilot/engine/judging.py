@@ -12,7 +12,6 @@ from ..core.records import StepRecord
 from ..core.statuses import PARKED
 from ..gates.objections import Objection, owes
 from ..gates.rows import moved_rows, other_rows
-from ..gates.verdict import Result
 from ..workflows.pipelines import RETROSPECTIVE, Step
 from .doors import Gathered
 from .trying import pause_for
@@ -97,6 +96,8 @@ def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -
         return {"finding": Call.LACKING, "message": "it ended well and left nothing"}
     if step.owes is not Owes.VERDICT:
         return {"finding": Call.GOOD, **({"summary": got.retrospective} if got.retrospective else {})}
+    from ..gates.verdict import Result
+
     review = got.review
     if review is None or review.result is Result.NONE:
         return {"finding": Call.LACKING, "message": "it ended well and gave no verdict that can be read"}

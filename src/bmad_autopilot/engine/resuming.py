@@ -4,13 +4,11 @@ import os
 import time
 from collections.abc import Mapping
 
-from ..agents.shim.redaction import Redactor, secrets_of
 from ..core.errors import AutopilotError
 from ..project.open import Project
 from ..runs.checkpoints import Checkpoint
 from ..runs.finding import Run
 from ..runs.layout import runs_folder
-from ..runs.protocol import Keeper
 from ..runs.supervisor import hold
 from .driving import NOTHING, RunEnd, go_on, lane_at, lane_of, supervise
 from .forking import Fork, fork_run
@@ -45,6 +43,9 @@ def _not_understood(run: str) -> AutopilotError:
 
 def fork_protocol(project: Project, at: Checkpoint) -> Fork:
     """Likewise of a run that agents keep with `bmad checkpoint`: nobody drives the new one either."""
+    from ..agents.shim.redaction import Redactor, secrets_of
+    from ..runs.protocol import Keeper
+
     with hold(project.state_folder, f"resume --checkpoint {at.id}"):
         fork = fork_run(project, at)
         redact = Redactor(secrets_of(os.environ)).value

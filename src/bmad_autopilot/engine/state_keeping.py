@@ -23,7 +23,7 @@ MOMENTS = frozenset(
     "run resumed story step ended accepted round asked answered commit finished left waiting".split()
 )
 PAST = ("accepted", "asked")  # what the epic's state tells of
-MAX_STEPS = 50  # shown in the epic's state
+MAX_STEPS = 20  # shown in the epic's state
 
 _STATUSES = {"completed": Status.COMPLETED, "failed": Status.FAILED}
 

@@ -14,12 +14,13 @@ from typing import BinaryIO, NamedTuple
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import ConflictError, FileError, Place
 from ..files import sync_folder
-from .journal_lines import MAX_LINE, Entry, Redact, make, parse
+from .journal_lines import MAX_LINE, Entry, Redact, make, parse, parse_all
 
 NAME = "journal.jsonl"
 MAX_JOURNAL = 256 * 1024 * 1024
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_AT_ONCE = 64 * 1024 * 1024  # bytes that are read in one go
 _TAIL = 4096  # bytes before our next line that must still be as we left them
 
 
@@ -77,6 +78,10 @@ class Journal:
         what has been added."""
         if since < self._seen.n or not self._is_there(self._seen):
             self._seen, self._odd = _Position(), {}
+        quick = _read_at_once(self.path, self._seen)
+        if quick is not None:
+            entries, self._seen = quick
+            return [entry for entry in entries if entry.n > since]
         found = []
         for entry, behind in _read(self.path, self._seen):
             self._seen = behind
@@ -173,18 +178,45 @@ def lane_entry(run: str) -> Entry | None:
     return entry if entry is not None and entry.kind == "run" and "workflow" in entry.data else None
 
 
-def _read(path: str, at: _Position) -> Iterator[tuple[Entry | None, _Position]]:
-    """Each whole line from there on, None for one that is none of ours, with the position behind it."""
+def _open_to_read(path: str) -> tuple[int, os.stat_result] | None:
     try:
         fd = os.open(path, os.O_RDONLY | _FLAGS)
     except FileNotFoundError:
-        return
+        return None
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode):
         os.close(fd)
         raise FileError("cannot be read", place=Place(path), found="not a regular file", expected="a file")
+    return fd, info
+
+
+def _read_at_once(path: str, at: _Position) -> tuple[list[Entry], _Position] | None:
+    """All whole lines from there on. None: they have to be read one by one."""
+    opened = _open_to_read(path)
+    if opened is None:
+        return None
+    fd, info = opened
+    with os.fdopen(fd, "rb") as file:
+        if info.st_size - at.offset > _AT_ONCE:
+            return None
+        file.seek(at.offset)
+        raw = file.read(_AT_ONCE)
+    whole = raw[: raw.rfind(b"\n") + 1]
+    entries = parse_all(whole)
+    if entries is None:
+        return None
+    n = max([at.n, *(entry.n for entry in entries)])
+    return entries, _Position(n, at.offset + len(whole), at.line + len(entries), info.st_ino)
+
+
+def _read(path: str, at: _Position) -> Iterator[tuple[Entry | None, _Position]]:
+    """Each whole line from there on, None for one that is none of ours, with the position behind it."""
+    opened = _open_to_read(path)
+    if opened is None:
+        return
+    fd, info = opened
     with os.fdopen(fd, "rb") as file:
         file.seek(at.offset)
         n, offset = at.n, at.offset

@@ -54,10 +54,34 @@ def parse(line: bytes) -> Entry | None:
     try:
         text = line.decode()
         found, end = _scan(text, 0)
-        if end < len(text.rstrip()):
-            return None
+    except (ValueError, RecursionError, StopIteration):
+        return None
+    return _entry(found) if end >= len(text.rstrip()) else None
+
+
+def parse_all(raw: bytes) -> list[Entry] | None:
+    """All lines at once, which takes half the time. None: one of them is not ours, or longer than any of ours, and
+    they have to be looked at one by one."""
+    found: list[Entry] = []
+    try:
+        text = raw.decode()
+        at, size = 0, len(text)
+        while at < size:
+            data, end = _scan(text, at)
+            entry = _entry(data)
+            if entry is None or text[end] != "\n" or end - at > MAX_LINE // 4:
+                return None
+            found.append(entry)
+            at = end + 1
+    except (ValueError, RecursionError, StopIteration, IndexError):
+        return None
+    return found
+
+
+def _entry(found: Any) -> Entry | None:
+    try:
         n, at, kind, data = found["n"], found["at"], found["kind"], found["data"]
-    except (ValueError, RecursionError, LookupError, TypeError, StopIteration):
+    except (LookupError, TypeError):
         return None
     ours = type(n) is int and n > 0 and isinstance(at, int | float) and isinstance(kind, str)
     is_moment = ours and 0 <= at <= LATEST  # neither infinite nor no number, which JSON in Python can be

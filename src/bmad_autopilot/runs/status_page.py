@@ -5,13 +5,14 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..files import write_atomic
 from .state import Artefact
 
 NAME = "workflow-status.md"
-MAX_STEPS = 200  # rows of the table
+MAX_STEPS = 100  # rows of the table
 MAX_LISTED = 50  # variables, artefacts, issues
 MAX_CELL = 120
 MAX_VALUE = 400
@@ -165,6 +166,7 @@ def _line(text: str) -> str:
     return _cut(_one_line(text), MAX_VALUE).replace("<", "&lt;")
 
 
+@lru_cache(maxsize=4096)  # the same names stand there after each step
 def _cell(text: str) -> str:
     short = _cut(_one_line(text), MAX_CELL).replace("<", "&lt;")
     return short.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")

@@ -23,7 +23,6 @@ from ..calling import AccountParked, Job, begin, skill_for
 from ..closing import DEAF_SECONDS
 from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
-from ..gathering import Place, gather
 from ..snapshots import STATE, STORY, keep_before
 from .people import PeopleDoors
 from .repository import RepositoryDoors
@@ -144,6 +143,8 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         )
 
     def gather(self, order: CallOrder) -> Gathered:
+        from ..gathering import Place, gather  # all that judges: of no use before the first call has ended
+
         calls = tuple(map(self.folder, order.calls))
         folder = self.folder(order.id)
         handed_over = frozenset(map(self.folder, order.handed_over))

@@ -10,7 +10,6 @@ from ...agents.shim import work
 from ...core.errors import AutopilotError
 from ...core.records import Check
 from ...files import write_atomic
-from ...gates.checks import run_checks
 from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
@@ -158,6 +157,8 @@ class RepositoryDoors(Ground):
         return head
 
     def check(self, code: str) -> Check:
+        from ...gates.checks import run_checks
+
         folder = self.check_folder(code)
         seconds = self.project.config.check_timeout * 60.0
         root = self.project.root.checkout
