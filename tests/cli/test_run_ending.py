@@ -101,7 +101,7 @@ def test_the_command_that_goes_on(sample: SampleProject, status: str, commands: 
 
 def test_taking_over_in_the_agents_own_conversation(sample: SampleProject) -> None:
     lines = told(sample, "handed-over").hand_over
-    assert lines == (f"cd {sample.root}", "claude --resume 'a b'")
+    assert lines == (f"cd {sample.root} && claude --resume 'a b'",)
     assert told(sample, "completed").hand_over == ()
 
 

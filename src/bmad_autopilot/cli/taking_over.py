@@ -23,7 +23,7 @@ _RESUME: Mapping[str, tuple[str, ...]] = {
 
 
 def take_over(config: Config, lane: Lane, run: RunRecord, folder: str) -> tuple[str, ...]:
-    """What to type: where to go, and the client's own command where its last call can be gone on with."""
+    """What to type: where to go, and there the client's own command, where its last call can be gone on with."""
     place = f"cd {shlex.quote(folder)}"
     last = _last_call(run)
     if last is None:
@@ -31,7 +31,7 @@ def take_over(config: Config, lane: Lane, run: RunRecord, folder: str) -> tuple[
     step, session = last
     role = next((one.role for one in (*lane.workflow.steps, lane.workflow.fix) if one.name == step), "dev")
     command = _RESUME.get(config.agent_of(role)) if role in config.roles else None  # a command step has no agent
-    return (place, shlex.join((*command, session))) if command and session else (place,)
+    return (f"{place} && {shlex.join((*command, session))}",) if command and session else (place,)
 
 
 def take_over_from(project: Project, run: str) -> tuple[str, ...]:
