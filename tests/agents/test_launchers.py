@@ -219,6 +219,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
 @linux
+@pytest.mark.real
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_stop_ends_the_whole_tree_and_no_other(
     kind: str, far: Path, worktree: Path, trees: Callable[..., None]

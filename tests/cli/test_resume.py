@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.sample_runs import sample
 from tests.cli.unfinished_runs import unfinished_run
 from tests.support import ProjectMaker
@@ -10,6 +12,7 @@ from tests.terminals import piped
 BOARD = "development_status:\n  epic-1: in-progress\n  1-1-a: in-progress\n"
 
 
+@pytest.mark.real
 def test_a_run_is_named_by_its_beginning(tmp_path: Path) -> None:
     project = sample(tmp_path / "p", "asking", stories=1)
     assert piped("run-epic", "1", cwd=project).returncode == 3
@@ -36,6 +39,7 @@ def test_a_name_that_no_run_has(project: ProjectMaker) -> None:
     assert "there is no run 'epic-7'" in done.stderr
 
 
+@pytest.mark.real
 def test_going_back_tells_the_whole_story(tmp_path: Path) -> None:
     """Rows that were set before the checkpoint are known; what was taken over is told apart from what is paid."""
     project = sample(tmp_path / "p", stories=1)

@@ -78,6 +78,7 @@ def test_a_skill_that_is_not_installed_is_said_before_anything_is_started(tmp_pa
     assert not (flow.root / "made").exists()
 
 
+@pytest.mark.real
 def test_what_waits_is_answered_and_resumed_from_another_terminal(tmp_path: Path) -> None:
     flow = Flow(tmp_path / "p", "- step: a\n  run: test -e ready\n- step: b\n  run: [echo, done]\n")
     waits = run_bmad("workflow", "run", "flow.yaml", cwd=flow.root)
@@ -90,6 +91,7 @@ def test_what_waits_is_answered_and_resumed_from_another_terminal(tmp_path: Path
     assert "flow is done\n  steps     2 done\n" in ran.out
 
 
+@pytest.mark.real
 def test_a_step_that_was_left_out_is_said(tmp_path: Path) -> None:
     flow = Flow(tmp_path / "p", "- step: a\n  run: exit 3\n- step: b\n  run: exit 4\n")
     waits = run_bmad("workflow", "run", "flow.yaml", "--on-blocked", "ask", cwd=flow.root)

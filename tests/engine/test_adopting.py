@@ -46,6 +46,7 @@ def test_one_that_says_it_is_running_is_not_run_over(tmp_path: Path) -> None:
     assert path.read_text() == before
 
 
+@pytest.mark.real
 def test_a_paused_one_stops_nobody(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     leave(sample, "paused")
@@ -67,6 +68,7 @@ def test_it_is_adopted_with_the_question_that_waits_there(tmp_path: Path) -> Non
     assert (ours["runId"], ours["status"]) == (ran.end.run_id, "paused")
 
 
+@pytest.mark.real
 def test_what_was_answered_there_is_told_and_not_asked_again(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     leave(sample, "paused")

@@ -73,6 +73,7 @@ def test_an_exit_code_is_a_failure_and_is_reported(tmp_path: Path) -> None:
     assert "no good" in result.message
 
 
+@pytest.mark.real
 def test_an_agent_over_its_time_is_ended(tmp_path: Path) -> None:
     sample = project_with_agent(tmp_path / "project", "open('pid', 'w').write(str(os.getpid())); time.sleep(600)")
     result = dispatch_to_instance(DEV, "bmad-1-3", timeout_minutes=1 / 60, project=str(sample.root))
@@ -191,6 +192,7 @@ def test_a_refused_start_changes_nothing(tmp_path: Path, settings: str) -> None:
         dispatch_to_instance(review, "first", project=str(sample.root))
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("action", "missing"),
     [("dev-story", "no change"), ("code-review", "no verdict"), ("create-story", "no story file")],
@@ -218,6 +220,7 @@ def test_a_time_limit_that_is_none_is_refused(tmp_path: Path, minutes: float) ->
         dispatch_to_instance(DEV, "bmad-1-3", timeout_minutes=minutes, project=str(sample.root))
 
 
+@pytest.mark.real
 def test_a_story_that_was_blocked_for_a_moment_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bmad_autopilot.engine.closing.BLOCKED_GRACE", 5.0)
     code = SET_STATUS + "set_status('blocked'); time.sleep(1); set_status('review'); open('done', 'w')"
@@ -316,6 +319,7 @@ def test_claude_instances_complete_a_story_by_evidence(tmp_path: Path) -> None:
     assert json.loads((sample.root / ".claude-metadata.json").read_text())["purpose"] == "the search epic"
 
 
+@pytest.mark.real
 def test_an_instance_that_never_shows_anything_times_out(tmp_path: Path) -> None:
     sample = with_instances(tmp_path / "project", "pass")
     stopped = 'stop = ["/bin/sh", "-c", "echo $0 > stopped", "{name}"]\n'

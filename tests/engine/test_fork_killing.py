@@ -69,6 +69,7 @@ def saved_notes(sample: Sample, ref: str) -> str:
 OFTEN = [pytest.param("ask", n, marks=pytest.mark.real) for n in range(1, 36, 2)]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(("name", "nth"), [*OFTEN, ("move_ref", 1), ("_copy_artefacts", 1), ("forget_half", 1)])
 def test_the_same_again_finishes_it(sample: Sample, name: str, nth: int) -> None:
     at = checkpoint(sample)

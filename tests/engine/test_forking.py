@@ -98,6 +98,7 @@ def test_what_was_taken_over_is_the_old_runs_and_found_once(tmp_path: Path) -> N
     assert ran.end.record.dollars < first.end.record.dollars
 
 
+@pytest.mark.real
 def test_a_checkpoint_whose_tree_is_gone_says_so_and_touches_nothing(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     first = sample.run()
@@ -132,6 +133,7 @@ def test_not_under_the_hands_of_an_agent(tmp_path: Path) -> None:
     assert os.listdir(os.path.dirname(first.end.folder)) == [first.end.run_id]
 
 
+@pytest.mark.real
 def test_the_old_run_does_not_go_on_on_the_new_branch(tmp_path: Path) -> None:
     """What it finds there are not its own rows: nothing is recorded of them."""
     sample = Sample(tmp_path / "p", "asking")
@@ -146,6 +148,7 @@ def test_the_old_run_does_not_go_on_on_the_new_branch(tmp_path: Path) -> None:
     assert everything_in(first.end.folder) == before
 
 
+@pytest.mark.real
 def test_of_two_runs_of_one_epic_the_one_of_this_branch_is_gone_on_with(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     first = sample.run("epic", "1")

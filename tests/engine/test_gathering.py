@@ -28,7 +28,7 @@ HIDING = [
 ]
 
 
-@pytest.mark.parametrize("shell", HIDING)
+@pytest.mark.parametrize("shell", [HIDING[0], *(pytest.param(one, marks=pytest.mark.real) for one in HIDING[1:])])
 def test_what_is_set_in_git_itself_is_an_objection(tmp_path: Path, shell: str) -> None:
     sample = Prepared(tmp_path / "p", shell)
     ran = sample.run()
@@ -38,12 +38,14 @@ def test_what_is_set_in_git_itself_is_an_objection(tmp_path: Path, shell: str) -
     assert sample.row("1-1") != "done"
 
 
+@pytest.mark.real
 def test_a_tool_that_sets_its_hooks_path_as_it_installs_itself_is_fine(tmp_path: Path) -> None:
     husky = "mkdir -p .husky/_; echo '*' >.husky/_/.gitignore; git config core.hooksPath .husky/_"
     sample = Prepared(tmp_path / "p", husky)
     assert sample.run().end.status == "completed"
 
 
+@pytest.mark.real
 def test_what_a_call_has_put_back_is_no_objection(tmp_path: Path) -> None:
     once = "if [ -e .git/once ]; then git config --unset alias.x; else touch .git/once; git config alias.x y; fi"
     sample = Prepared(tmp_path / "p", once)
@@ -52,6 +54,7 @@ def test_what_a_call_has_put_back_is_no_objection(tmp_path: Path) -> None:
     assert ran.entries("ended")[1]["finding"] == "good"
 
 
+@pytest.mark.real
 def test_a_collection_of_garbage_during_a_call_takes_nothing_that_it_is_judged_by(tmp_path: Path) -> None:
     sample = Prepared(tmp_path / "p", "git gc --quiet --prune=now")
     sample.write("mine.txt", "a person's\n")
@@ -59,6 +62,7 @@ def test_a_collection_of_garbage_during_a_call_takes_nothing_that_it_is_judged_b
     assert sample.git("status", "--porcelain") == "?? mine.txt"
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("answer", ["undo", "mine"])
 def test_a_row_that_vanished_is_asked_about_and_put_back(tmp_path: Path, answer: str) -> None:
     board = "_bmad-output/implementation-artifacts/sprint-status.yaml"

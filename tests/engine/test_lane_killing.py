@@ -9,6 +9,7 @@ from tests.engine.lane_killing import check, kill_often, start
 from tests.engine.laning import Sample
 
 
+@pytest.mark.real
 def test_an_epic_killed_again_and_again(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", stories=2)
     kill_often(sample, 6, seed=11, most=1.5)

@@ -37,6 +37,7 @@ def test_an_epic_from_backlog_to_done(tmp_path: Path) -> None:
     assert (state["status"], state["steps_completed"]) == ("completed", [1, 2, 3, 4, 5, 6])
 
 
+@pytest.mark.real
 def test_a_review_that_asks_for_changes_goes_back_to_dev_and_each_round_is_a_commit(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "picky")
     ran = sample.run()
@@ -52,6 +53,7 @@ def test_a_review_that_asks_for_changes_goes_back_to_dev_and_each_round_is_a_com
     assert [subject.partition(": ")[2] for subject in subjects] == ["round 1, changes requested", "", ""]
 
 
+@pytest.mark.real
 def test_failed_checks_go_to_dev_with_their_output(tmp_path: Path) -> None:
     ran = Sample(tmp_path / "p", "broken-checks").run()
     assert ran.end.status == "completed"
@@ -91,6 +93,7 @@ def test_a_question_waits_and_its_answer_reaches_the_next_call(tmp_path: Path) -
     assert not list(sample.root.rglob("*.agent-state.json.*"))
 
 
+@pytest.mark.real
 def test_an_answer_that_was_only_recorded_reaches_the_agents_file_when_it_is_taken(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     sample.run()
@@ -138,6 +141,7 @@ def test_a_question_about_checks_names_the_command_and_where_its_output_is(tmp_p
     assert any("one test fails" in text for text in printed)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("scope", ["story", "step"])
 def test_a_story_that_was_skipped_is_not_done(tmp_path: Path, scope: str) -> None:
     sample = Sample(tmp_path / "p", "no-change")
@@ -171,6 +175,7 @@ def test_without_the_list_of_what_was_there_before_nobody_goes_on(tmp_path: Path
         sample.run(person=Person("1"))
 
 
+@pytest.mark.real
 def test_a_board_that_an_agent_broke_is_put_back(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "breaks-board")
     ran = sample.run()
@@ -190,6 +195,7 @@ def test_a_cap_on_cost_stops_before_the_next_call(tmp_path: Path) -> None:
     assert more.end.status == "waiting"
 
 
+@pytest.mark.real
 def test_the_build_era(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", era="build")
     ran = sample.run()
@@ -199,6 +205,7 @@ def test_the_build_era(tmp_path: Path) -> None:
     assert sample.git("status", "--porcelain") == ""
 
 
+@pytest.mark.real
 def test_a_retrospective_is_held_where_that_was_asked_for_and_its_verdict_read(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     ran = sample.run("epic", "1", retrospective="run")
@@ -228,6 +235,7 @@ def test_the_public_functions(tmp_path: Path) -> None:
     assert (epic.epic_id, epic.status, [one.status for one in epic.stories]) == ("epic-1", "done", ["done"])
 
 
+@pytest.mark.real
 def test_begun_anew_with_its_work_saved(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     sample.run()
@@ -269,6 +277,7 @@ def test_a_place_where_nobody_can_work(
     assert sample.row("1-1") == "backlog"
 
 
+@pytest.mark.real
 def test_a_skipped_story_leaves_nothing_in_the_tree_for_the_next(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "honest,half-done:1-1", stories=2)
     ran = sample.run("epic", "1", person=Person("skip", "leave"))
@@ -283,6 +292,7 @@ def test_a_skipped_story_leaves_nothing_in_the_tree_for_the_next(tmp_path: Path)
     assert sample.git("status", "--porcelain") == ""
 
 
+@pytest.mark.real
 def test_a_story_with_later_work_on_its_files_is_not_begun_anew(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     sample.run()
@@ -297,6 +307,7 @@ def test_a_story_with_later_work_on_its_files_is_not_begun_anew(tmp_path: Path) 
     assert "LATER" in (sample.root / path).read_text()
 
 
+@pytest.mark.real
 def test_what_a_person_mends_between_two_calls_is_not_the_agents(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     sample.run()

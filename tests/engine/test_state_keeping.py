@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.engine.laning import Person, Sample
 
 
+@pytest.mark.real
 def test_the_epic_s_state_remembers_the_steps_of_before(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     path = sample.board.parent / ".run-epic-state.json"

@@ -92,8 +92,8 @@ def test_a_stop_now_ends_the_agent_too(tmp_path: Path) -> None:
     ("stage", "asked"),
     [
         ("before_dev", ["before_dev", "before_dev"]),
-        ("after_each_story", ["after_each_story"]),
-        ("after_each_epic", ["after_each_epic"]),
+        pytest.param("after_each_story", ["after_each_story"], marks=pytest.mark.real),
+        pytest.param("after_each_epic", ["after_each_epic"], marks=pytest.mark.real),
     ],
 )
 def test_a_human_checkpoint_is_asked_about_and_let_pass_once(tmp_path: Path, stage: str, asked: list[str]) -> None:
@@ -123,6 +123,7 @@ def test_a_choice_for_a_cause_is_made_a_few_times_and_then_left_to_a_person(tmp_
     assert ran.questions == ["failed"] * 3
 
 
+@pytest.mark.real
 def test_a_story_that_is_skipped_by_choice_holds_nobody_up(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "no-change", stories=2)
     ran = sample.run("epic", "1", unattended={"all": "skip", "left-out": "leave"})

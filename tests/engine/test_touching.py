@@ -41,6 +41,7 @@ def test_what_a_person_left_who_took_over_is_the_storys_work(tmp_path: Path, whe
     assert sample.git("status", "--porcelain") == "M bmad-autopilot.toml", "settings are theirs to commit"
 
 
+@pytest.mark.real
 def test_what_a_person_writes_besides_is_not(tmp_path: Path) -> None:
     """Nobody has handed the story over: an edit beside a question makes no work of nothing."""
     sample = Sample(tmp_path / "p", "no-change")

@@ -23,7 +23,6 @@ _NOT_HERE = frozenset(("commits-state",))
 _WITH_TESTS = frozenset((*TAMPERERS, *TESTERS, "guts-in-review", "deletes-in-review"))
 _POLICIES: tuple[Mapping[str, str], ...] = (
     {},
-    {},
     {"all": "retry"},
     {"all": "skip"},
     {"failed": "retry", "liar": "skip", "checks": "abort", "timeout": "extend", "left-out": "leave"},
@@ -105,9 +104,9 @@ def make_scenario(seed: int, options: Options) -> Scenario:
         retrospective=options.retrospective or rng.choice(("offer", "run", "never")),
     )
     people = chances(seed, "people")
-    stage = people.choice(("none", "none", "none", BEFORE_DEV, AFTER_STORY, AFTER_EPIC))
+    stage = people.choices(("none", BEFORE_DEV, AFTER_STORY, AFTER_EPIC), (7, 1, 1, 1))[0]
     lane = lane._replace(human_checkpoint=options.human_checkpoint or stage)
-    chosen = people.choice(_POLICIES)
+    chosen = people.choices(_POLICIES, (7, 1, 1, 1))[0]
     cast.unattended = chosen if options.unattended is None else options.unattended
     if not options.meddling:
         return Scenario(cast, lane, [], [], 0.0)

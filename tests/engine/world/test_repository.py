@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.github.holding import HELD
 from bmad_autopilot.project.open import open_project
@@ -28,6 +30,7 @@ class Meddling(Sample):
         return self.git("diff", "--cached", "--name-only").splitlines()
 
 
+@pytest.mark.real
 def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_committed(tmp_path: Path) -> None:
     sample = Meddling(tmp_path / "p", "mine.txt", CHANGED)
     sample.write("mine.txt", "a person's\n")
@@ -49,6 +52,7 @@ def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_c
     assert "a person's" in (sample.root / CHANGED).read_text()
 
 
+@pytest.mark.real
 def test_a_file_that_a_person_makes_between_two_calls_is_neither_staged_nor_committed(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     before = sample.git("rev-parse", "HEAD")
@@ -67,6 +71,7 @@ def test_a_file_that_a_person_makes_between_two_calls_is_neither_staged_nor_comm
     assert "between.txt" not in changed_by(sample, sample.git("rev-list", f"{before}..HEAD").split())
 
 
+@pytest.mark.real
 def test_trees_are_held_while_a_story_is_under_way_and_let_go_when_it_is_done(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p")
     held: list[int] = []
