@@ -71,6 +71,8 @@ class Humans:
         world.schedule(asked.answer_at, lambda: self._answer(world, asked))
 
     def _answer(self, world: "World", asked: "MemoryQuestion") -> None:
+        if asked.answer is not None:  # the settings were quicker
+            return
         question = asked.asked
         heard = self._heard.get((question.story, question.code), 0) + 1
         self._heard[question.story, question.code] = heard
@@ -79,8 +81,6 @@ class Humans:
             self._park(world, question.story)
         if answer in ("retry", "fix"):
             self._mend(world, question.code, question.story, thoroughly=answer == "fix" or heard > 1)
-        if asked.answer is not None:  # the settings were quicker
-            return
         asked.answer = answer
         world.did(Actor.PERSON, "answer", code=question.code, story=question.story, answer=answer)
 

@@ -196,6 +196,8 @@ def what_asks_a_person_first_is_asked(played: Played) -> Iterator[str]:
                 finished.add(story)
             elif _needs_word(stage, kind, data, finished) and story not in asked:
                 yield f"{session.run}: {story}"
+            if kind in ("edited", "story"):  # moved by a person, it is not finished any more
+                finished.discard(story)
 
 
 def _needs_word(stage: str, kind: str, data: Mapping[str, Any], finished: set[str]) -> bool:
