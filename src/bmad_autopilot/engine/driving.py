@@ -23,7 +23,7 @@ from ..runs.layout import runs_folder
 from ..runs.requests import clear_request
 from ..runs.supervisor import NAME, Supervision, hold, workflow_lock
 from .lane import Lane, lane_from_json
-from .left_out import frozen_lane, keep_left_out
+from .left_out import frozen_lane, keep_left_out, leave_out_output
 from .loop import LaneLoop
 from .onlookers import Human, Told
 from .policy import policy_bytes
@@ -139,6 +139,11 @@ def drive(
     resumed: bool,
     variables: Mapping[str, Any] = NOTHING,
 ) -> RunEnd:
+    git = Git(project.root.checkout)
+    if not resumed:
+        keep_left_out(folder, lane.dirty)
+    if git.work_tree is not None:
+        lane = leave_out_output(folder, lane, git.top)
     journal = Journal(folder, Redactor(secrets_of(os.environ)).value)
     waiting = Waiting()
     keeper = StateKeeper(project, lane, folder)
@@ -152,7 +157,6 @@ def drive(
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:
-                keep_left_out(folder, lane.dirty)
                 keep_settings(folder, policy_bytes(project))
                 head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
                 world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
