@@ -44,8 +44,26 @@ demo: venv ## Watch an epic being taken to done on a sample project made on the 
 test: venv ## The tests that need nothing but git (under five minutes)
 	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist worksteal -m "not real and not soak"
 
+.real/tools/.installed: requirements/tools.lock
+	@mkdir -p .real
+	$(PYTHON) -m venv --clear .real/tools
+	.real/tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.lock
+	@touch $@
+
+# Debian's own gh is years older than the current one, and what many people have.
+.real/gh-debian/.fetched: requirements/tools.lock
+	@rm -rf .real/gh-debian && mkdir -p .real/gh-debian
+	@if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then cd .real/gh-debian \
+		&& { apt-get download -qq gh >/dev/null 2>&1 || { apt-get update -qq && apt-get download -qq gh; } >/dev/null 2>&1; } \
+		&& dpkg -x gh_*.deb . && rm -f gh_*.deb; fi \
+		|| echo "make test-real: Debian's gh could not be fetched; its tests are skipped" >&2
+	@touch $@
+
+.PHONY: tools
+tools: venv .real/tools/.installed .real/gh-debian/.fetched ## The programs that test-real runs: gh (two versions), act, zizmor
+
 .PHONY: test-real
-test-real: venv ## The tests against real installs (needs node and npm)
+test-real: venv tools ## The tests against real installs (needs node and npm)
 	@command -v npm >/dev/null && command -v node >/dev/null || { \
 		echo "make test-real: node and npm are needed; on Debian: apt-get install nodejs npm" >&2; exit 1; }
 	@command -v tmux >/dev/null || echo "make test-real: no tmux, its tests are skipped; on Debian: apt-get install tmux" >&2
@@ -83,10 +101,10 @@ coverage: venv ## The tests again, with the lines and branches they miss
 	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist worksteal -m "not real and not soak" --cov --cov-report=term-missing:skip-covered
 
 .PHONY: lock
-lock: ## Pin requirements/dev.in anew in requirements/dev.lock (needs uv)
+lock: ## Pin requirements/*.in anew in requirements/*.lock (needs uv)
 	@command -v uv >/dev/null || { echo "make lock: uv is needed: pip install uv" >&2; exit 1; }
-	uv pip compile --universal --python-version 3.11 --generate-hashes requirements/dev.in \
-		-o requirements/dev.lock --no-header
+	for name in dev tools; do uv pip compile --universal --python-version 3.11 --generate-hashes requirements/$$name.in \
+		-o requirements/$$name.lock --no-header || exit 1; done
 
 .PHONY: clean
 clean: ## Remove what these commands made
