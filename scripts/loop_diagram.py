@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bmad_autopilot.core.facts import VALUES
-from bmad_autopilot.core.table import TABLE, Action, Rule
+from bmad_autopilot.core.rules import Action, Rule
+from bmad_autopilot.core.table import TABLE
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "loop.md"
 
 HEAD = """\
 # The loop
 
-<!-- Made from src/bmad_autopilot/core/table.py by `python -m scripts.loop_diagram`; change it there. -->
+<!-- Made from src/bmad_autopilot/core/table.py and to_merged.py by `python -m scripts.loop_diagram`; change it
+there. -->
 
 Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After
-a crash the next turn simply looks again. The rows are `core/table.py`, the facts `core/facts.py`; how things are
-found out is `engine/observing.py`, what each action does `engine/performing.py`.
+a crash the next turn simply looks again. The rows are `core/table.py` and, from a finished epic to a merged pull
+request, `core/to_merged.py`; the facts are `core/facts.py`. How things are found out is `engine/observing.py`, what
+each action does `engine/performing.py`; for a delivery, the files of the same names in `engine/delivery/`.
 
 """
 
@@ -24,6 +27,11 @@ GROUPS = (
     ("Told to leave, an agent at work, or no board to read", "told-to-leave"),
     ("A question is open", "answer-there"),
     ("A call has ended", "call-over"),
+    ("The epic is on its way: is the forge there, is it merged, is the branch ours?", "delivery-paused"),
+    ("On its way: what is pushed has passed here", "unproven-elsewhere"),
+    ("On its way: what reviewers and checks found", "reply-due"),
+    ("On its way: what others have to do", "review-due"),
+    ("On its way: green, answered, approved", "base-restless"),
     ("No story is left", "one-step-done"),
     ("The story, its row or its ground is not as it was", "story-gone"),
     ("A call was taken in", "claim-undone"),
@@ -58,6 +66,25 @@ WORDS: dict[Action, str] = {
     Action.ACCEPT: "the step is done",
     Action.NEW_ROUND: "begin another review round",
     Action.COMMIT: "commit",
+    Action.DELIVER: "the epic's branch begins its way to the base branch",
+    Action.WAIT_FOR_FORGE: "see to other epics until the forge is tried again",
+    Action.WAIT_FOR_PULL: "see to other epics until something about it changes",
+    Action.STAND: "go to our branch in the work tree",
+    Action.PUSH: "push, if the remote still has what we saw",
+    Action.OPEN_PULL: "open the pull request",
+    Action.LABEL: "label it",
+    Action.RETARGET: "aim it at the branch that it should go to",
+    Action.REQUEST_REVIEW: "ask Copilot for a review",
+    Action.REPLY: "reply to a thread",
+    Action.RESOLVE: "close a thread",
+    Action.OPEN_ROUND: "begin a round of mending",
+    Action.RERUN: "run what failed once more",
+    Action.TAKE_BASE: "take the base branch in",
+    Action.MERGE: "merge, if its head is still what was tested",
+    Action.PROVE: "compare what was merged with what was tested",
+    Action.REOPEN: "open it again",
+    Action.TAKE_FOREIGN: "take in what somebody else has pushed",
+    Action.CLEAR_BRANCH: "delete the branch; epics that stand on it go to the base",
 }
 
 

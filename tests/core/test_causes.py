@@ -29,7 +29,8 @@ def test_every_cause_says_what_it_means_and_offers() -> None:
 def test_words_that_stand_in_files_stay_what_they_are() -> None:
     assert " ".join(Cause) == (
         "blocked failed hopeless checks environment rounds timeout conflict limit liar question epic-complete "
-        "human-checkpoint settings budget ground left-out retrospective rows stuck"
+        "human-checkpoint settings budget ground left-out retrospective rows stuck forge foreign closed threads "
+        "pull-rounds remote-checks silence merge"
     )
 
 
@@ -55,6 +56,14 @@ OFFERED = {
     "retrospective": ("NO RETROSPECTIVE", "retry leave"),
     "rows": ("BOARD MOVED", "mine undo"),
     "stuck": ("STUCK", "retry abort"),
+    "forge": ("NO WAY TO THE FORGE", "retry abort"),
+    "foreign": ("NOT OUR COMMITS", "take retry abort"),
+    "closed": ("CLOSED", "reopen retry abort"),
+    "threads": ("DISAGREEMENT", "insist resolve leave abort"),
+    "pull-rounds": ("NOT ENOUGH ROUNDS", "more retry abort"),
+    "remote-checks": ("CHECKS ON THE FORGE", "retry without abort"),
+    "silence": ("NO REVIEW", "wait without abort"),
+    "merge": ("NOT MERGED", "retry accept abort"),
 }
 
 
@@ -65,7 +74,7 @@ def test_what_each_cause_offers_and_is_called() -> None:
 
 
 def test_of_all_causes_one_can_say_what_several_offer() -> None:
-    assert choices(ALL) == ("ask", "retry", "skip", "abort", "more", "extend", "continue", "leave")
+    assert choices(ALL) == ("ask", "retry", "skip", "abort", "more", "extend", "continue", "leave", "without")
     assert choices(Cause.ROUNDS) == ("ask", "more", "approve", "skip", "abort")
 
 

@@ -361,7 +361,7 @@ def test_a_question_is_open_until_it_is_answered():
     assert run_of(BEGUN, asked).question == asked[1]
     run = run_of(BEGUN, asked, ("answered", {"means": "again", "text": "yes"}))
     assert run.question is None
-    assert run.answers == [{"story": KEY, "question": "which?", "means": "again", "text": "yes"}]
+    assert run.answers == [{"story": KEY, "question": "which?", "means": "again", "text": "yes", "at": 102.0}]
 
 
 @pytest.mark.parametrize("means", ["close", "leave"])
@@ -439,7 +439,7 @@ def test_an_answer_may_read_the_last_call_otherwise():
 
 def test_an_answer_to_nobodys_question_is_kept():
     run = run_of(BEGUN, ("answered", {"means": "skip"}))
-    assert run.answers == [{"means": "skip"}]
+    assert run.answers == [{"means": "skip", "at": 101.0}]
     assert not run.stories[KEY].skipped
 
 

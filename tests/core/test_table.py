@@ -4,10 +4,13 @@ from pathlib import Path
 
 import bmad_autopilot.core.table as table
 import bmad_autopilot.engine.loop as loop
+from bmad_autopilot.core.causes import OFFERS
 from bmad_autopilot.core.decide import WAITS, faults
 from bmad_autopilot.core.facts import VALUES, Facts
-from bmad_autopilot.core.table import TABLE, Action
+from bmad_autopilot.core.rules import Action
+from bmad_autopilot.core.table import TABLE
 from bmad_autopilot.engine.asking import AGENT, LEFT_BEHIND, question_for
+from bmad_autopilot.engine.delivery.questions import FORMS
 from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.performing import _PERFORMERS
 
@@ -33,6 +36,11 @@ def test_every_wait_has_a_bound_and_a_wake_up() -> None:
 def test_every_question_it_asks_has_words_and_a_way_on() -> None:
     for rule in TABLE:
         if rule.action is Action.ASK and rule.question not in (AGENT, LEFT_BEHIND):
+            form = FORMS.get(rule.question)
+            if form is not None:
+                assert form.recommended in form.options
+                assert set(form.options) <= set(OFFERS[form.cause].options)
+                continue
             question = question_for(rule.question, Look(Facts()), 3)
             assert question.text
             assert question.recommended in question.options

@@ -6,7 +6,7 @@ import pytest
 
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.records import CallRecord, RunRecord, StepRecord, StoryRecord
-from bmad_autopilot.core.table import Action, Rule
+from bmad_autopilot.core.rules import Action, Rule
 from bmad_autopilot.engine.doors import CallOrder, Doors
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.looking import Look

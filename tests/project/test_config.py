@@ -382,7 +382,7 @@ def test_every_key_has_a_sentence() -> None:
 def test_every_default_of_a_choice_is_one_of_them() -> None:
     for key in KEYS:
         assert not key.allowed or key.default is None or key.default in key.allowed
-        assert key.type != BOOL or key.default is False
+        assert key.type != BOOL or key.default in (True, False)
 
 
 def test_every_agent_has_an_adapter_skills_and_a_package() -> None:

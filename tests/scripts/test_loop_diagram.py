@@ -1,6 +1,7 @@
 """The page about the loop is made from the table."""
 
-from bmad_autopilot.core.table import TABLE, Action
+from bmad_autopilot.core.rules import Action
+from bmad_autopilot.core.table import TABLE
 from scripts.loop_diagram import PAGE, WORDS, groups, page
 
 

@@ -34,6 +34,7 @@ _FILES = re.compile(
 )
 _CHANGES = re.compile(r"change ?log|变更(?:记录|日志)|historique", re.IGNORECASE)
 _CRITERION_TITLE = re.compile(r"\W*(?:ac\b|ac[-\d #]|scenario|criteri|\d)", re.IGNORECASE)
+_ENTRY = re.compile(r" {0,3}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 # The forms criteria come in; the first that occurs is the one to count.
 _CRITERION_FORMS = (
     re.compile(r"^ {0,3}\d{1,3}[.)][ \t]+\S", re.MULTILINE),
@@ -101,6 +102,15 @@ def read_story(text: Text) -> StoryFile:
         has_change_log=bool(_titled(sections, _CHANGES)),
         diagnostics=tuple(diagnostics),
     )
+
+
+def criteria_of(text: Text) -> tuple[str, ...]:
+    """What a story must meet, one by one: the entries of that section, else its lines."""
+    prose = markdown.prose(markdown.unify_line_ends(text.text)).text
+    found = _titled(markdown.sections(prose), _CRITERIA)[:1]
+    lines = [line for section in found for line in prose[section.start : section.end].split("\n") if line.strip()]
+    entries = [match[1] for line in lines if (match := _ENTRY.match(line))]
+    return tuple(entries or (line.strip() for line in lines if not line.lstrip().startswith("#")))
 
 
 def _title(sections: list[Section]) -> tuple[str, str | None]:

@@ -19,6 +19,8 @@ VERBS = {
     "next": ("next", "Do the next thing."),
     "run-story": ("run_story", "Take one story to done."),
     "run-epic": ("run_epic", "Take one epic to done."),
+    "autopilot": ("autopilot", "Take epics to merged pull requests, one after another."),
+    "pr": ("pr", "How the pull requests stand; what is due; may one be approved?"),
     "resume": ("resume", "Go on where the last run stood."),
     "workflow": ("workflow", "Run a file of steps of your own."),
     "restart": ("restart", "Begin a story anew; its work is saved first."),
@@ -37,7 +39,7 @@ VERBS = {
     "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),
     "completion": ("completion", "Print the shell's completion script."),
 }
-HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", ""), "autopilot": ("autopilot", "")}
+HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", "")}
 
 
 class _ReaderGone(Exception):

@@ -11,7 +11,7 @@ from ..project.programs import SECONDS, Question, ask_all
 from ..views.doctor import Check, State, document, render
 from ..workflows.own import workflow_for
 from ..workflows.pipelines import BUILD
-from .checks import agents, board, names, repository, tools
+from .checks import agents, auto_approve, board, names, repository, tools
 from .checks import bmad as skills
 from .facts import print_json, terminal
 from .opening import open_in_parts
@@ -58,6 +58,7 @@ def _examine(project: Project, seconds: float) -> list[Check]:
         *tools.check_tools(answers, needs_uv=any(step.skill == BUILD.skill for step in workflow.steps)),
         names.check_name(),
         *repository.check_repository(project.root, answers),
+        *auto_approve.check_auto_approve(project.root, answers),
         *agents.check_agents(answers, agents.agents_needed(project.config, workflow), project),
         skills.check_bmad(project),
         *skills.check_skills(project, workflow, called),
@@ -72,6 +73,7 @@ def _examine(project: Project, seconds: float) -> list[Check]:
 
 def _questions(project: Project, called: list[skills.Called]) -> dict[str, Question]:
     questions = {**tools.QUESTIONS, **agents.QUESTIONS, **repository.QUESTIONS}
+    questions |= auto_approve.questions(project.root)
     inside = [item.skill.path for item in called if item.skill is not None]
     inside += [project.bmad.folder] if project.bmad.folder else []
     names_inside = [

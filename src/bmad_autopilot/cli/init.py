@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
@@ -20,6 +21,7 @@ from ..project.state_files import ignore_lines
 from ..project.traces import CONFIG_NAME
 from ..views.terminal import Terminal, clean
 from .facts import terminal
+from .init_github import auto_approve_needs, auto_approve_outcomes
 from .opening import open_in_parts
 from .writing import KEPT, REFUSED, UNCHANGED, WRITTEN, Outcome, put
 
@@ -29,22 +31,27 @@ _MAX_BACKUPS = 100
 
 @click.command()
 @click.option("--force", is_flag=True, help=f"Write {CONFIG_NAME} anew; the old one is kept as .bak.")
+@click.option("--github", is_flag=True, help="Also the workflow that approves the autopilot's pull requests.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @click.pass_context
-def init(ctx: click.Context, force: bool, dry_run: bool) -> None:
+def init(ctx: click.Context, force: bool, github: bool, dry_run: bool) -> None:
     """Write a commented bmad-autopilot.toml and the agents' commands; keep our state out of git."""
     project, _ = open_in_parts(ctx.obj[0])
     root, out = project.root, terminal(ctx)
     click.echo(_header(root))
     outcomes = []
-    for outcome in _outcomes(project, force=force, dry_run=dry_run):
+    approving = auto_approve_outcomes(root, dry_run=dry_run) if github else ()
+    for outcome in chain(_outcomes(project, force=force, dry_run=dry_run), approving):
         outcomes.append(outcome)
         click.echo(_line(root, outcome, out, dry_run=dry_run))
     refused = any(outcome.what == REFUSED for outcome in outcomes)
+    again = f"bmad init{' --force' if force else ''}{' --github' if github else ''}"
+    if github and not refused:
+        click.echo(f"\n{auto_approve_needs()}")
     if refused:
-        click.echo("\nnext: see to these files, then bmad init")
+        click.echo(f"\nnext: see to these files, then {again}")
     elif dry_run and any(outcome.what == WRITTEN for outcome in outcomes):
-        click.echo(f"\nnext: bmad init{' --force' if force else ''}")
+        click.echo(f"\nnext: {again}")
     else:
         click.echo(f"\nnext: {_next(project)}")
     ctx.exit(EXIT_FAILED if refused else EXIT_DONE)

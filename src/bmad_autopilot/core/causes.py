@@ -30,6 +30,14 @@ class Cause(StrEnum):
     RETROSPECTIVE = "retrospective"
     ROWS = "rows"
     STUCK = "stuck"
+    FORGE = "forge"
+    FOREIGN = "foreign"
+    CLOSED = "closed"
+    THREADS = "threads"
+    PULL_ROUNDS = "pull-rounds"
+    REMOTE_CHECKS = "remote-checks"
+    SILENCE = "silence"
+    MERGE = "merge"
 
 
 class Kind(StrEnum):
@@ -78,6 +86,22 @@ OFFERS: Mapping[Cause, Offer] = {
     Cause.RETROSPECTIVE: Offer("NO RETROSPECTIVE", "an epic's retrospective was not held", (RETRY, "leave")),
     Cause.ROWS: Offer("BOARD MOVED", "other rows of the board moved during a call", ("mine", "undo")),
     Cause.STUCK: Offer("STUCK", "nothing is known to do about a story", (RETRY, ABORT)),
+    Cause.FORGE: Offer("NO WAY TO THE FORGE", "the forge does not let us do what is due", (RETRY, ABORT)),
+    Cause.FOREIGN: Offer(
+        "NOT OUR COMMITS", "somebody else has put commits on a branch of ours", ("take", RETRY, ABORT)
+    ),
+    Cause.CLOSED: Offer("CLOSED", "somebody has closed a pull request of ours", ("reopen", RETRY, ABORT)),
+    Cause.THREADS: Offer(
+        "DISAGREEMENT", "the agent does not agree with a reviewer", ("insist", "resolve", "leave", ABORT)
+    ),
+    Cause.PULL_ROUNDS: Offer(
+        "NOT ENOUGH ROUNDS", "a pull request still wants changes after the last round", ("more", RETRY, ABORT)
+    ),
+    Cause.REMOTE_CHECKS: Offer(
+        "CHECKS ON THE FORGE", "the forge's checks are missing, late or stopped", (RETRY, "without", ABORT)
+    ),
+    Cause.SILENCE: Offer("NO REVIEW", "a review that was asked for does not come", ("wait", "without", ABORT)),
+    Cause.MERGE: Offer("NOT MERGED", "a merge was refused, or is not what was tested", (RETRY, "accept", ABORT)),
 }
 
 

@@ -3,9 +3,17 @@
 from collections.abc import Iterable, Iterator
 
 from .facts import VALUES, Facts
-from .table import TABLE, Action, Rule
+from .rules import Action, Rule
+from .table import TABLE
 
-WAITS = (Action.WAIT_FOR_ANSWER, Action.WAIT_FOR_AGENT, Action.WAIT_FOR_LIMIT, Action.WAIT_FOR_PAUSE)
+WAITS = (
+    Action.WAIT_FOR_ANSWER,
+    Action.WAIT_FOR_AGENT,
+    Action.WAIT_FOR_LIMIT,
+    Action.WAIT_FOR_PAUSE,
+    Action.WAIT_FOR_FORGE,
+    Action.WAIT_FOR_PULL,
+)
 
 _FIELDS = {name: index for index, name in enumerate(Facts._fields)}
 _TESTS = tuple(

@@ -88,6 +88,92 @@ class Commit(StrEnum):
     DUE = "due"
 
 
+class Delivery(StrEnum):
+    """Whether the epic is on its way to the base branch."""
+
+    OFF = "off"  # not asked for, or its stories come first, or a round of mending is in hand
+    DUE = "due"  # its stories are over, and nothing is done about it yet
+    ON = "on"
+
+
+class Forge(StrEnum):
+    FINE = "fine"
+    AWAY = "away"  # it passes: no network, a limit, or what we did last cannot be seen there yet
+    REFUSED = "refused"  # no login, no permission, no such repository: a person's
+
+
+class Line(StrEnum):
+    """Our branch, beside the remote's of that name."""
+
+    EVEN = "even"
+    AHEAD = "ahead"  # ours to push
+    FOREIGN = "foreign"  # somebody has pushed to it what we do not have
+    ALLOWED = "allowed"  # the same, and a person says that we may go on from it
+
+
+class Pull(StrEnum):
+    NONE = "none"
+    OPEN = "open"
+    CLOSED = "closed"
+    WANTED = "wanted"  # closed, and a person wants it opened again
+    MERGED = "merged"
+
+
+class Proof(StrEnum):
+    """Of what was merged: the tree that was tested?"""
+
+    NONE = "none"
+    SAME = "same"
+    DIFFERS = "differs"
+
+
+class Base(StrEnum):
+    IN = "in"  # all that the base branch holds is in ours
+    MOVED = "moved"  # it can be taken in
+    CONFLICT = "conflict"
+    RESTLESS = "restless"  # taken in as often as is reasonable, and moved again
+
+
+class Ci(StrEnum):
+    """The forge's checks on the very commit that we have pushed. What is not known is not green."""
+
+    GREEN = "green"  # or none, where that is allowed
+    PENDING = "pending"
+    LATE = "late"  # still pending after all patience
+    RED = "red"
+    FLAKY = "flaky"  # red, and may be run once more as it is
+    NONE = "none"  # no checks at all, and some are wanted
+    STOPPED = "stopped"  # waits for a person on the forge, or says what nobody understands
+
+
+class Review(StrEnum):
+    ENOUGH = "enough"
+    DUE = "due"  # to be asked for
+    WAITED = "waited"  # asked for, and not there yet
+    SILENT = "silent"  # not there after all patience
+
+
+class Threads(StrEnum):
+    """What reviewers wrote and nobody has closed, the most urgent of it."""
+
+    NONE = "none"
+    REPLY = "reply"  # an answer of ours that is not posted yet
+    RESOLVE = "resolve"  # answered by a commit that is on the head
+    OPEN = "open"  # an agent has to see to it
+    DISPUTED = "disputed"  # the agent disagrees: a person decides
+    STRANGE = "strange"  # of somebody whom we do not listen to, or in a person's hands
+
+
+class Merge(StrEnum):
+    """Whether it may be merged, as far as approval goes."""
+
+    FREE = "free"
+    UNAPPROVED = "unapproved"
+    MANUAL = "manual"  # a person merges, or marks a draft as ready
+    QUEUED = "queued"  # the forge's own queue has it
+    REFUSED = "refused"  # the forge would not, as it stands
+
+
 class Facts(NamedTuple):
     stop: bool = False  # somebody asked us to leave
     pause: bool = False  # somebody asked us to leave before the next call
@@ -115,6 +201,21 @@ class Facts(NamedTuple):
     retrospective: bool = False  # it is due, and was asked for
     attended: bool = True  # somebody is there to be asked
     one_step: bool = False  # a single step was asked for, and is done
+    delivery: Delivery = Delivery.OFF
+    forge: Forge = Forge.FINE
+    line: Line = Line.EVEN
+    pull: Pull = Pull.OPEN
+    proof: Proof = Proof.NONE
+    cleared: bool = False  # of a merged one: its branch is gone
+    labelled: bool = True
+    aim: bool = True  # its base is the branch that it should go to
+    base: Base = Base.IN
+    here: bool = True  # the work tree stands on our branch
+    # Where nobody has looked, nothing is green, reviewed or approved.
+    ci: Ci = Ci.PENDING
+    review: Review = Review.WAITED
+    threads: Threads = Threads.NONE
+    merge: Merge = Merge.UNAPPROVED
 
     def told(self) -> dict[str, object]:
         """Those that are not as they usually are."""

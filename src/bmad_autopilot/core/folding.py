@@ -5,6 +5,7 @@ can read a newer run."""
 
 from collections.abc import Callable, Iterable
 
+from . import delivery
 from .records import CallRecord, Check, Data, RunRecord, StepRecord, StoryRecord
 
 
@@ -16,12 +17,12 @@ def fold(entries: Iterable[tuple[str, Data, float]]) -> RunRecord:
 
 
 def apply(run: RunRecord, kind: str, data: Data, at: float) -> None:
-    known = _KINDS.get(kind)
-    if known is None:
-        return
     try:
-        known(run, data, at)
-    except (LookupError, TypeError, ValueError):
+        if kind in delivery.KINDS:
+            delivery.KINDS[kind](run.delivery, data, at)
+        elif kind in _KINDS:
+            _KINDS[kind](run, data, at)
+    except (LookupError, TypeError, ValueError, AttributeError):
         return  # of a newer version, or torn: what is left of the journal counts
 
 
@@ -87,6 +88,8 @@ def _ended(run: RunRecord, data: Data, at: float) -> None:
     run.unpriced += dollars is None
     run.tokens += int(data.get("tokens", 0))
     run.seconds += float(data.get("seconds", 0.0))
+    if last.finding == "good" and data.get("said"):
+        delivery.take_answers(run.delivery, found[0].key, data["said"])
     if found[1].step == "retrospective" and last.finding != "refused":  # that passes, and it is held then
         run.retrospective = data
 
@@ -191,6 +194,7 @@ def _commit(run: RunRecord, data: Data, at: float) -> None:
     story = run.stories.get(str(data.get("story", "")))
     commits = story.commits if story else run.commits
     commits[str(data["label"])] = str(data["sha"])
+    delivery.round_committed(run.delivery, str(data.get("story", "")), str(data["sha"]))
 
 
 def _asked(run: RunRecord, data: Data, at: float) -> None:
@@ -204,9 +208,10 @@ _MENDED = ("recheck", "more-fixes", "hand-over")
 def _answered(run: RunRecord, data: Data, at: float) -> None:
     asked = run.question or {}
     run.question = None
-    run.answers.append({**asked, **data})
+    run.answers.append({**asked, **data, "at": at})
     run.turn += 1
     means = str(data.get("means", ""))
+    delivery.allow_more(run.delivery, means, asked)
     story = run.stories.get(str(asked.get("story", "")))
     if asked.get("stage") and means in ("go-on", "hand-over"):
         run.cleared.add(f"{asked['stage']}:{asked['story']}")

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .delivery import DeliveryRecord
+
 Data = Mapping[str, Any]
 
 
@@ -127,6 +129,7 @@ class RunRecord:
     cleared: set[str] = field(default_factory=set)  # human checkpoints that somebody let pass, as `stage:story`
     settings: str = ""  # the digest of the settings it goes by, where somebody was asked; "": of its beginning
     keeps_settings: bool = False  # those of its beginning, though they have changed since
+    delivery: DeliveryRecord = field(default_factory=DeliveryRecord)
 
     def story(self, key: str) -> StoryRecord:
         return self.stories.setdefault(key, StoryRecord(key))

@@ -9,6 +9,7 @@ from ..core.causes import ABORT, EXTEND, FIX, OFFERS, RETRY, SKIP, Cause
 from ..core.commands import command
 from ..core.facts import Call
 from ..core.records import Check
+from .delivery.questions import FORMS
 from .doors import Asked, Doors, Question
 from .looking import Look
 
@@ -163,7 +164,7 @@ LEFT_BEHIND = "left-behind"
 def question_for(code: str, look: Look, rounds: int) -> Question:
     ended = _ended(look)
     code = str(ended.get("asks") or code) if code == AGENT else code
-    story = look.story.key if look.story else look.epic.key if look.epic else ""
+    story = look.story.key if look.story else look.epic.key if look.epic else look.subject
     if code == AGENT:
         return _agents(story, look, ended)
     form = _FORMS[code]
@@ -203,7 +204,8 @@ def left_behind(story: str, asked: Asked) -> Question:
 def meaning(code: str, answer: str) -> str:
     if code == LEFT_BEHIND:
         return "go-on"
-    return _FORMS[code].options.get(answer, "again") if code in _FORMS else "again"
+    form = _FORMS.get(code) or FORMS.get(code)
+    return form.options.get(answer, "again") if form else "again"
 
 
 def _agents(story: str, look: Look, ended: dict[str, Any]) -> Question:

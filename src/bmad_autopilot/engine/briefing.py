@@ -2,7 +2,7 @@
 
 from ..workflows.pipelines import BUILD
 from ..workflows.prompts import prompt_for
-from ..workflows.step_context import Files, Halfway, StepContext
+from ..workflows.step_context import Files, Halfway, Point, StepContext
 from .books import Books
 from .calling import Job
 
@@ -18,6 +18,8 @@ def brief(
     failure: str = "",
     cut_short: bool = False,
     halfway: Halfway | None = None,
+    points: tuple[Point, ...] = (),
+    logs: tuple[Point, ...] = (),
 ) -> str:
     project = job.project
     is_build = job.step.skill == BUILD.skill
@@ -39,6 +41,8 @@ def brief(
             failure=failure,
             cut_short=cut_short,
             halfway=halfway,
+            points=points,
+            logs=logs,
             extra=project.config.answers_of(job.step.skill),
         )
     )

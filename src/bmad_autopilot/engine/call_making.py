@@ -1,13 +1,14 @@
 """Calling an agent for a step, and taking in what it came to."""
 
 from ..core.records import RunRecord, StepRecord, StoryRecord
+from ..core.rules import Rule
 from ..core.statuses import Kind
-from ..core.table import Rule
 from ..gates.rows import as_before
-from ..workflows.pipelines import RETROSPECTIVE, Step
+from ..workflows.pipelines import FIX_ISSUES, RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
 from .beginning import begin_story
 from .committing import calls_of, handed_over, head_before
+from .delivery.rounds import POINTS, round_logs, round_points
 from .doors import CallId, CallOrder
 from .judging import judge_call
 from .looking import Look, call_id, dollars_left
@@ -55,7 +56,8 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
     told = ended.get("finding") in ("failed", "lacking") or ended.get("asks") == "blocked"
     failure = str(ended.get("message", "")) if told else ""
     mends = record.cause == CHECKS
-    is_fix = story.entered_by == "round" and step == loop.lane.workflow.fix and not mends
+    is_fix = story.entered_by == "round" and step in (loop.lane.workflow.fix, FIX_ISSUES) and not mends
+    pull_round = loop.run.delivery.round_of(story.key)
     return CallOrder(
         call,
         story.key,
@@ -73,6 +75,9 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         times=1 + record.extended,
         calls=calls_of(story),
         handed_over=handed_over(story),
+        points=round_points(pull_round),
+        logs=round_logs(pull_round),
+        must_change=pull_round is not None and pull_round.why != POINTS,
         variables=loop.run.variables,
         artefacts=tuple(
             (str(one["name"]), str(one["path"])) for made in loop.run.checkpoints for one in made["artefacts"]

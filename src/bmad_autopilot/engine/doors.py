@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..agents.outcomes import Verdict
 from ..board.sprint import Row
-from ..core.records import Check
+from ..core.records import Check, RunRecord
 from ..workflows.pipelines import Step
-from ..workflows.step_context import Halfway
+from ..workflows.step_context import Halfway, Point
 from .lane import Lane
 
-if TYPE_CHECKING:  # they bring a hundred patterns along
+if TYPE_CHECKING:  # they bring a hundred patterns along, and most runs deliver nothing
     from ..gates.look import WorkLook
     from ..gates.verdict import ReviewVerdict
+    from ..github.forge import Forge
+    from .delivery.lines import Lines
 
 Entry = tuple[str, Mapping[str, Any], float]  # kind, data, when
 
@@ -54,6 +56,9 @@ class CallOrder(NamedTuple):
     times: int = 1  # the usual time limit, as often
     calls: tuple[CallId, ...] = ()  # all of the story's so far, with this one
     handed_over: tuple[CallId, ...] = ()  # those of them after which it was in a person's hands
+    points: tuple[Point, ...] = ()  # of a pull request's reviewers
+    logs: tuple[Point, ...] = ()  # of its checks that failed
+    must_change: bool = False  # checks have failed: nothing but a change mends that
     variables: Mapping[str, Any] = {}  # the run's so far
     artefacts: tuple[tuple[str, str], ...] = ()  # what steps before have left: step, and path in the run's folder
 
@@ -101,6 +106,7 @@ class Gathered(NamedTuple):
     variables: Mapping[str, Any] = {}  # of a workflow file's step: what it hands on
     output: str = ""  # the same step's, in words
     missing: tuple[str, ...] = ()  # what it should have left, told in sentences
+    said: Mapping[str, Any] = {}  # of each point of a pull request's reviewers
 
 
 class CommitOrder(NamedTuple):
@@ -221,6 +227,12 @@ class Doors(Protocol):
 
     def attended(self) -> bool:
         """Somebody is there to answer at once."""
+
+    # delivery
+    def forge(self) -> "Forge": ...
+    def lines(self) -> "Lines": ...
+    def pull_text(self, run: RunRecord) -> tuple[str, str]:
+        """Title and body of the epic's pull request."""
 
     # waiting
     def stopping(self) -> bool: ...

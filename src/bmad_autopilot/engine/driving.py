@@ -32,6 +32,7 @@ from .settings_kept import keep_settings
 from .state_keeping import StateKeeper
 from .waiting import Waiting
 from .world import World
+from .world.delivery import ForgeMaker
 from .world.workflow_world import WorkflowWorld
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -42,6 +43,7 @@ EXIT_CODES = {
     "waiting": EXIT_HUMAN,
     "handed-over": EXIT_HUMAN,
     "paused": EXIT_HUMAN,
+    "pending": EXIT_HUMAN,  # its pull request waits for others
     "left": EXIT_INTERRUPTED,
 }
 
@@ -89,18 +91,26 @@ def go_on(
     caps: Caps,
     scope: str = "",
     unattended: Mapping[str, str] = NOTHING,
+    forge: ForgeMaker | None = None,
 ) -> RunEnd:
     entry = lane_entry(folder)
     assert entry is not None, folder
     lane = frozen_lane(folder, entry.data)
-    _refuse_elsewhere(project, lane)
+    if lane.delivery is None or not is_delivering(folder):
+        _refuse_elsewhere(project, lane)
     cost = lane.max_cost if caps.cost is None else caps.cost
     lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
     if scope and lane.scope != "epic":
         lane = lane._replace(scope=scope)
     if unattended:
         lane = lane._replace(unattended=dict(unattended))
-    return drive(project, lane, folder, told, human, resumed=True)
+    return drive(project, lane, folder, told, human, resumed=True, forge=forge)
+
+
+def is_delivering(folder: str) -> bool:
+    """Its stories are over: it needs the work tree only now and then, and goes there by itself."""
+    entries = Journal(folder, lambda value: value).entries()
+    return any(entry.kind == "delivering" for entry in entries)
 
 
 def _refuse_elsewhere(project: Project, lane: Lane) -> None:
@@ -138,6 +148,7 @@ def drive(
     *,
     resumed: bool,
     variables: Mapping[str, Any] = NOTHING,
+    forge: ForgeMaker | None = None,
 ) -> RunEnd:
     git = Git(project.root.checkout)
     if not resumed:
@@ -154,6 +165,7 @@ def drive(
 
     kind = WorkflowWorld if lane.scope == "workflow" else World
     world = kind(project, lane, folder, journal, waiting, tell, human)
+    world.forge_maker = forge
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:

@@ -43,6 +43,8 @@ def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random
     }
     if got.output or got.variables:
         entry |= {"variables": dict(got.variables), "output": got.output}
+    if got.said:
+        entry["said"] = dict(got.said)
     finding = _finding(step, record, got, now, random)
     moved = any(one.code == OTHER_ROW for one in other_rows(got.look))
     return entry | (_rows_first(got, finding) if moved else finding)

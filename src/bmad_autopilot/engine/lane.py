@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..workflows.pipelines import Workflow
 from ..workflows.workflow_json import workflow_from_json, workflow_to_json
+from .delivery.plan import Plan, plan_from_json
 
 
 class Lane(NamedTuple):
@@ -26,15 +27,19 @@ class Lane(NamedTuple):
     human_checkpoint: str = "none"  # where a person is asked whether to go on
     unattended: Mapping[str, str] = {}  # what the command line chooses for a cause, over the settings
     path: str = ""  # of a workflow's file
+    delivery: Plan | None = None  # None: it ends with its stories, on the branch that is checked out
     adopted: str = ""  # the story that another tool's run was at: what was asked and answered about it counts
 
     def to_json(self) -> dict[str, Any]:
         """Of what is left out only how much it is: there may be too much for a journal's line."""
-        return {**self._asdict(), "workflow": workflow_to_json(self.workflow), "dirty": len(self.dirty)}
+        plan = self.delivery.to_json() if self.delivery else None
+        workflow = workflow_to_json(self.workflow)
+        return {**self._asdict(), "workflow": workflow, "dirty": len(self.dirty), "delivery": plan}
 
 
 def lane_from_json(data: Mapping[str, Any]) -> Lane:
     """Without what is left out: left_out.py has that."""
     known = {name: data[name] for name in Lane._fields if name in data and name != "dirty"}
     lists = {name: tuple(data.get(name, ())) for name in ("checks", "unprotected")}
-    return Lane(**{**known, **lists, "workflow": workflow_from_json(data["workflow"])})
+    own = {"workflow": workflow_from_json(data["workflow"]), "delivery": plan_from_json(data.get("delivery"))}
+    return Lane(**{**known, **lists, **own})

@@ -1,7 +1,7 @@
 """One look at a lane, and what every look begins with: what people said, how the last call stands, what rests."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..board.sprint import Row as BoardRow
 from ..core.errors import FileError
@@ -12,9 +12,20 @@ from .lane import Lane
 from .position import Position
 from .trying import pause_until
 
+if TYPE_CHECKING:
+    from .delivery.seeing import Seen
+    from .delivery.threads import Point
+
 RUNNING, NEW = "running", "new"
 MAX_CHOICES = 2  # of the settings, for one cause at one step
 BY_POLICY = "policy"
+
+
+class DeliveryLook(NamedTuple):
+    """What was seen of a delivery."""
+
+    seen: "Seen"
+    points: "list[Point]"  # what reviewers want that is not closed
 
 
 class Look(NamedTuple):
@@ -33,6 +44,8 @@ class Look(NamedTuple):
     stage: str = ""  # which of the human checkpoints it stands at
     asked: Asked | None = None  # what an agent of another tool wants to know
     problem: FileError | None = None
+    subject: str = ""  # whom a question is about, where it is no story: the epic that is delivered
+    delivery: DeliveryLook | None = None
 
     @property
     def call(self) -> CallId | None:

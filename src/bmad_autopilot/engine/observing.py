@@ -5,11 +5,12 @@ from collections.abc import Mapping
 
 from ..board.sprint import Row as BoardRow
 from ..core.errors import FileError
-from ..core.facts import Board, Call, Commit, Epic, Facts, Gate, Question, Rest, Row, Step, Target
+from ..core.facts import Board, Call, Commit, Delivery, Epic, Facts, Gate, Question, Rest, Row, Step, Target
 from ..core.owes import Owes
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
-from ..workflows.pipelines import RETROSPECTIVE
+from ..workflows.pipelines import PULL_ROUND, RETROSPECTIVE
+from .delivery.rounds import round_in_hand
 from .doors import Doors, Tree
 from .lane import Lane
 from .looking import Look, call_of, has_budget, rest_of, told
@@ -25,6 +26,8 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     facts = told(doors, run)
     if lane.scope == "workflow":
         return observe_workflow(doors, lane, run, facts)
+    if run.delivery.began:
+        return _in_delivery(doors, lane, run, facts)
     try:
         rows = doors.rows()
     except FileError as error:
@@ -36,6 +39,29 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     if story is None or story.gone or is_over(story, rows[key].meaning if key in rows else ""):
         return _before_story(doors, lane, run, rows, key, facts._replace(begun=False))
     return _in_story(doors, lane, run, rows, story, facts)
+
+
+def _in_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> Look:
+    from .delivery.observing import observe_delivery  # most runs have none
+
+    story = round_in_hand(run)
+    return _in_round(doors, lane, run, story, facts) if story else observe_delivery(doors, lane, run, facts)
+
+
+def _in_round(doors: Doors, lane: Lane, run: RunRecord, story: StoryRecord, facts: Facts) -> Look:
+    """Of mending what reviewers and checks found: a story of its own, without a row."""
+    at = position(PULL_ROUND, story, BACKLOG)
+    call = call_of(doors, at.record)
+    look = Look(facts._replace(call=call, epic=Epic.UNLISTED), {}, story, at=at)
+    if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
+        return look
+    facts = look.facts._replace(
+        step=_step(at),
+        rounds=story.round - story.counted_from + 1 < lane.max_rounds,
+        fixes=story.fixes < lane.max_fixes,
+        commit=Commit.DUE if story.finished and "done" not in story.commits else Commit.NONE,
+    )
+    return _before_call(doors, lane, run, look._replace(facts=facts))
 
 
 def _looks_back(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
@@ -197,6 +223,7 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
         rest=rest,
         budget=has_budget(doors, lane, run),
         attended=doors.attended(),
+        delivery=Delivery.DUE if lane.delivery and run.left_out != "leave" else Delivery.OFF,
     )
     why = doors.ground(lane.branch) if facts.commit is Commit.DUE or facts.epic is Epic.OPEN else ""
     facts = facts._replace(ground=not why)

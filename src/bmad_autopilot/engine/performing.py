@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.facts import Call
+from ..core.rules import Action, Rule
 from ..core.statuses import DONE, IN_PROGRESS, Kind
-from ..core.table import Action, Rule
 from . import call_making, questioning
 from .beginning import begin_story
 from .checkpointing import checkpoint_order
 from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
+from .delivery import performing as delivering
 from .looking import Look
 from .loop_state import Loop
 from .observing import RETRO
@@ -115,6 +116,9 @@ def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
 
 
 def _check(loop: Loop, look: Look, rule: Rule) -> None:
+    if look.delivery is not None:
+        delivering.check(loop, look, rule)
+        return
     assert look.tree is not None
     loop.note("checking", story=look.story.key if look.story else "")
     check = loop.doors.check(look.tree.code or "")
@@ -208,4 +212,5 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.ACCEPT: _accept,
     Action.NEW_ROUND: _new_round,
     Action.COMMIT: _commit,
+    **delivering.PERFORMERS,
 }

@@ -11,7 +11,7 @@ from ..github.git import Git, GitError
 from ..github.history import base_branch
 from ..github.trees import read_file
 from ..project.commands import detect_commands
-from ..project.config import Commands
+from ..project.config import Commands, with_legacy
 from ..project.open import Project
 from ..project.settings_file import config_from_bytes
 from ..project.traces import CONFIG_NAME
@@ -42,7 +42,8 @@ def with_policy(project: Project, told: Told) -> Project:
     if read_kept(path) != found.raw:
         text = f"{CONFIG_NAME} is not as on {found.base}; what is committed there counts"
         told("notice", {"text": text}, time.time())
-    return project._replace(config=config_from_bytes(found.raw, f"{found.base}:{CONFIG_NAME}", found.read))
+    config = config_from_bytes(found.raw, f"{found.base}:{CONFIG_NAME}", found.read)
+    return project._replace(config=with_legacy(project.root, config))
 
 
 def policy_bytes(project: Project) -> bytes:

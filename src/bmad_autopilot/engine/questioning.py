@@ -1,9 +1,10 @@
 """Asking a person, and doing what they answer: by themselves, or by the settings where they are not there."""
 
-from ..core.table import Rule
+from ..core.rules import Rule
 from ..gates.rows import as_before
 from .asking import about_checks, left_behind, meaning, question_for, with_trace
 from .committing import calls_of, head_before
+from .delivery.questions import FORMS, pull_question, question_key
 from .doors import Question
 from .looking import Look, in_advance
 from .loop_state import Loop
@@ -26,6 +27,7 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
         cause=question.cause,
         because=question.because,
         about="workflow" if loop.lane.scope == "workflow" else "story",
+        **({"key": question_key(question.code, look, loop.run)} if question.code in FORMS else {}),
         **({"stage": look.stage} if rule.question == "human-checkpoint" else {}),
         **({"settings": loop.doors.settings()} if rule.question == "settings" else {}),
     )
@@ -34,7 +36,12 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
 def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
     if rule.question == "left-behind" and look.asked is not None and look.story is not None:
         return left_behind(look.story.key, look.asked)._replace(turn=loop.run.turn)
+    if rule.question in FORMS:
+        return pull_question(rule.question, look, loop.run)._replace(turn=loop.run.turn)
     question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
+    if look.delivery is not None and rule.question in ("checks", "environment"):
+        code = look.delivery.seen.code
+        question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
     if look.tree is not None and rule.question in ("checks", "environment"):
         code = look.tree.code or ""
         question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))

@@ -128,6 +128,11 @@ def _identity(git: Git) -> Identity | None:
 
 def refusal(ground: Ground, *, branch: str | None = None) -> AutopilotError | None:
     """Why no work can begin here, or None. Changed files are no reason by themselves: the user is asked."""
+    return unfit(ground) or _wrong_branch(ground, branch) or _nobody(ground)
+
+
+def unfit(ground: Ground) -> AutopilotError | None:
+    """Why nothing can be done here, whichever branch it is for."""
     place = Place(ground.folder)
     if not ground.is_repository:
         return AutopilotError("is under no git repository", place=place, hint="git init, then a first commit")
@@ -144,7 +149,7 @@ def refusal(ground: Ground, *, branch: str | None = None) -> AutopilotError | No
     if ground.head is None:
         hint = "git add what belongs to the project, then git commit"
         return AutopilotError("has no commit yet", place=place, expected="at least one", hint=hint)
-    return _wrong_branch(ground, branch) or _nobody(ground)
+    return None
 
 
 def _wrong_branch(ground: Ground, wanted: str | None) -> AutopilotError | None:

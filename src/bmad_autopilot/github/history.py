@@ -1,6 +1,6 @@
 """What was committed, by whom, and under which key."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from .git import Git, check_revision
@@ -39,10 +39,10 @@ def is_ancestor(git: Git, older: str, newer: str) -> bool:
     return git.ask("merge-base", "--is-ancestor", older, newer, codes=(0, 1)).code == 0
 
 
-def commits_between(git: Git, older: str, newer: str) -> list[Commit]:
-    """What `newer` has and `older` has not, the newest first."""
-    check_revision(older, newer)
-    return _commits(git, f"{older}..{newer}")
+def commits_between(git: Git, older: str, newer: str, *besides: str) -> list[Commit]:
+    """What `newer` has, and neither `older` nor any of `besides`, the newest first."""
+    check_revision(older, newer, *besides)
+    return _commits(git, f"{older}..{newer}", but=besides)
 
 
 def commits_touching(git: Git, revisions: str, paths: Iterable[str]) -> list[Commit]:
@@ -61,9 +61,10 @@ def find_commit(git: Git, step: str, since: str | None) -> str | None:
     return next((one.sha for one in found if wanted in one.trailers and one.committer == OURS), None)
 
 
-def _commits(git: Git, revisions: str, paths: tuple[str, ...] = ()) -> list[Commit]:
+def _commits(git: Git, revisions: str, paths: tuple[str, ...] = (), *, but: tuple[str, ...] = ()) -> list[Commit]:
     options = ("-z", f"--max-count={MAX_COMMITS}", f"--format={_ENTRY}")
-    fields = git.ask("log", *options, revisions, "--", *paths[:MAX_PATHS]).fields
+    others = [f"^{revision}" for revision in but]
+    fields = git.ask("log", *options, revisions, *others, "--", *paths[:MAX_PATHS]).fields
     rows = zip(*[iter(fields)] * _PARTS, strict=True)
     return [
         Commit(sha, Identity(author, author_email), Identity(committer, email), subject, _trailers(trailers))
@@ -76,15 +77,19 @@ def _trailers(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((key.strip(), value.strip()) for key, colon, value in pairs if colon)
 
 
-def base_branch(git: Git, configured: str | None) -> str | None:
-    """The branch that work goes back to: the one configured, the remote's own, main, master; by its short name."""
+def base_branch(
+    git: Git, configured: str | None, *, remote: str = "origin", ask: Callable[[], str | None] | None = None
+) -> str | None:
+    """The branch that work goes back to: the one configured, the remote's own, main, master; by its short name.
+    `ask`: asks the remote which is its own, where nothing here says so; without it no network is needed."""
     if configured:
         return configured
-    remote = "refs/remotes/origin/"
-    names = [f"{place}{name}" for name in ("main", "master") for place in ("refs/heads/", remote)]
-    answer = git.ask("for-each-ref", "--format=%(refname) %(symref)", f"{remote}HEAD", *names)
+    there = f"refs/remotes/{remote}/"
+    names = [f"{place}{name}" for name in ("main", "master") for place in ("refs/heads/", there)]
+    answer = git.ask("for-each-ref", "--format=%(refname) %(symref)", f"{there}HEAD", *names)
     refs = dict(line.partition(" ")[::2] for line in answer.text.splitlines())
-    head = refs.get(f"{remote}HEAD", "")
-    if head.startswith(remote):
-        return head.removeprefix(remote)
-    return next((name.rpartition("/")[2] for name in names if name in refs), None)
+    head = refs.get(f"{there}HEAD", "")
+    if head.startswith(there):
+        return head.removeprefix(there)
+    told = ask() if ask is not None else None
+    return told or next((name.rpartition("/")[2] for name in names if name in refs), None)

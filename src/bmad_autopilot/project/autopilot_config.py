@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
 from ..files import read_text
+from .config import Config, GitHub
 
 MAX_CONFIG = 256 * 1024
 MAX_NUMBER = 1_000_000
@@ -25,6 +26,15 @@ NUMBERS = (
 )
 TEXTS = ("AUTOPILOT_BASE_BRANCH",)
 
+# Those of our own settings: schema.py has the same, and takes longer to import.
+BOUNDS = {
+    "check_interval": (5, 3600),
+    "review_patience": (1, 10080),
+    "check_patience": (1, 10080),
+    "max_pending": (1, 100),
+}
+
+_LOOKS, _INTERVAL = 60, 30  # what the bash autopilot does where nothing is set
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
@@ -37,6 +47,33 @@ class AutopilotConfig(NamedTuple):
         """The branch to merge into; `auto` and nothing leave it to be worked out."""
         name = str(self.values.get("AUTOPILOT_BASE_BRANCH", ""))
         return name if name not in ("", "auto") else None
+
+    def added_to(self, config: Config) -> Config:
+        """What it sets and the project's own settings leave as it was."""
+        interval = int(self.values.get("CHECK_INTERVAL", 0))
+        minutes = {
+            "review_patience": self._waits("MAX_COPILOT_WAIT", interval),
+            "check_patience": self._waits("MAX_CHECK_WAIT", interval),
+        }
+        pending = int(self.values.get("MAX_PENDING_PRS", 0))
+        found = {"check_interval": interval, "max_pending": pending, **minutes}
+        found = {name: min(max(value, BOUNDS[name][0]), BOUNDS[name][1]) for name, value in found.items() if value}
+        usual = GitHub()
+        kept: dict[str, Any] = {
+            name: value for name, value in found.items() if getattr(config.github, name) == getattr(usual, name)
+        }
+        return config._replace(
+            base_branch=config.base_branch or self.base_branch,
+            github=config.github._replace(**kept),
+            diagnostics=(*config.diagnostics, *self.diagnostics),
+        )
+
+    def _waits(self, name: str, interval: int) -> int:
+        """In minutes: so many looks, so many seconds apart. 0: it says nothing of it."""
+        looks = int(self.values.get(name, 0) or self.values.get("MAX_CHECK_WAIT", 0))
+        if not looks and not interval:
+            return 0
+        return max(1, round((looks or _LOOKS) * (interval or _INTERVAL) / 60))
 
 
 def read_autopilot_config(path: str) -> AutopilotConfig:

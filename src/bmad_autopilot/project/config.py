@@ -34,6 +34,22 @@ class Commands(NamedTuple):
     build: tuple[str, ...] = ()
 
 
+class GitHub(NamedTuple):
+    """How pull requests are watched and answered."""
+
+    check_interval: int = 10  # seconds between two looks
+    review_patience: int = 30  # minutes
+    check_patience: int = 60  # minutes
+    approval_patience: int = 24  # hours
+    max_rounds: int = 5
+    max_pending: int = 5
+    rerun_failed: bool = True
+    conflicts: str = "stop"
+    trusted: tuple[str, ...] = ()  # logins
+    labels: tuple[str, ...] = ("epic", "automated")
+    remote: str = "origin"
+
+
 class Config(NamedTuple):
     """Every setting with its default; schema.py describes them, settings_file.py reads them."""
 
@@ -43,6 +59,12 @@ class Config(NamedTuple):
     agent: str = "claude"
     base_branch: str | None = None  # None: asked of git
     stale_days: int = 7
+    delivery: str = "github"
+    merge: str = "when-approved"
+    require_review: str = "copilot"
+    require_checks: bool = True
+    dependencies: str = "order"
+    github: GitHub = GitHub()
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
     commands: Commands = Commands()
     story_timeout: int = 30  # minutes, as all times here
@@ -109,11 +131,14 @@ def load_config(root: Root) -> Config:
         from .settings_file import read_config
 
         config = read_config(path)
-    old = f"{root.path}/.autopilot/config"
-    if os.path.lexists(old):
-        from .autopilot_config import read_autopilot_config
+    return with_legacy(root, config)
 
-        legacy = read_autopilot_config(old)
-        branch = config.base_branch or legacy.base_branch
-        config = config._replace(base_branch=branch, diagnostics=(*config.diagnostics, *legacy.diagnostics))
-    return config
+
+def with_legacy(root: Root, config: Config) -> Config:
+    """With what the bash autopilot's own file sets, where the project's settings leave it as it was."""
+    old = f"{root.path}/.autopilot/config"
+    if not os.path.lexists(old):
+        return config
+    from .autopilot_config import read_autopilot_config
+
+    return read_autopilot_config(old).added_to(config)

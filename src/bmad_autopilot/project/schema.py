@@ -5,13 +5,18 @@ from typing import NamedTuple, TypeAlias
 
 from ..core.owes import Owes
 from ..core.statuses import IN_PROGRESS, READY, REVIEW
-from .config import ALL, ROLES, Commands, Config, Role
+from .config import ALL, ROLES, Commands, Config, GitHub, Role
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
 KINDS = ("devcontainer", "docker", "ssh")
 COMPLETIONS = ("exit", "evidence")
 RETROSPECTIVES = ("offer", "run", "never")
+DELIVERIES = ("github", "local")
+MERGES = ("when-approved", "manual", "auto")
+REVIEWS = ("copilot", "human", "none")
+DEPENDENCIES = ("order", "none")
+CONFLICTS = ("stop", "agent")
 HUMAN_CHECKPOINTS = ("none", "before_dev", "after_each_story", "after_each_epic")
 # What a step may set itself; a story is done by a verdict, or by the end of its workflow.
 STEP_STATUSES = (READY, IN_PROGRESS, REVIEW)
@@ -44,7 +49,7 @@ ARRAYS = ("standing_answers",)  # tables that may stand there several times: [[â
 
 Owner: TypeAlias = type[NamedTuple]
 
-_OWNERS: dict[str, Owner] = {"commands": Commands, **{f"roles.{role}": Role for role in ROLES}}
+_OWNERS: dict[str, Owner] = {"commands": Commands, "github": GitHub, **{f"roles.{role}": Role for role in ROLES}}
 _FIELDS = {
     "permissions.allow": "allowed",
     "environment.pass": "passed",
@@ -120,6 +125,23 @@ KEYS: tuple[Key, ...] = (
     Key("", "workflow", TEXT, "The steps a story goes through.", WORKFLOWS, refers="workflows"),
     Key("", "agent", TEXT, "The coding agent that does the work.", AGENTS, refers="agents"),
     Key("", "base_branch", TEXT, "The branch that finished work is merged into."),
+    Key(
+        "",
+        "delivery",
+        TEXT,
+        "Where `bmad autopilot` takes finished epics: pull requests, or a local merge.",
+        DELIVERIES,
+    ),
+    Key(
+        "",
+        "merge",
+        TEXT,
+        "When a pull request is merged: once it is approved, by a person, or once green.",
+        MERGES,
+    ),
+    Key("", "require_review", TEXT, "Whose review is waited for before that.", REVIEWS),
+    Key("", "require_checks", BOOL, "A pull request without any checks is not merged."),
+    Key("", "dependencies", TEXT, "What an epic builds on: the one before it, or nothing.", DEPENDENCIES),
     Key("", "stale_days", NUMBER, "Days without a change after which the board is called stale.", (), 1, 3650),
     _minutes("story_timeout", "an agent may work on a step before a person is asked", 1440),
     _minutes("story_timeout_cap", "it may work at most, where nobody is there to ask", 10080),
@@ -137,6 +159,29 @@ KEYS: tuple[Key, ...] = (
     Key("commands", "check", LIST, "Linters and type checkers, one command each."),
     Key("commands", "test", LIST, "The project's tests."),
     Key("commands", "build", LIST, "What must still build."),
+    Key("github", "check_interval", NUMBER, "Seconds between two looks at pending pull requests.", (), 5, 3600),
+    Key("github", "review_patience", NUMBER, "Minutes a review may take before a person is asked.", (), 1, 10080),
+    Key("github", "check_patience", NUMBER, "Minutes checks may take before a person is asked.", (), 1, 10080),
+    Key("github", "approval_patience", NUMBER, "Hours an approval is waited for, at most.", (), 1, 720),
+    Key(
+        "github",
+        "max_rounds",
+        NUMBER,
+        "Rounds of mending a pull request, after which a person is asked.",
+        (),
+        1,
+        50,
+    ),
+    Key(
+        "github", "max_pending", NUMBER, "Pull requests that may be open before another epic is begun.", (), 1, 100
+    ),
+    Key(
+        "github", "rerun_failed", BOOL, "Run failed checks once more as they are, before an agent mends anything."
+    ),
+    Key("github", "conflicts", TEXT, "What becomes of a conflict with the base branch.", CONFLICTS),
+    Key("github", "trusted", LIST, "Logins whose review comments count, beside collaborators and Copilot."),
+    Key("github", "labels", LIST, "Labels of a pull request, beside the epic's own."),
+    Key("github", "remote", TEXT, "The git remote that pull requests go to."),
     Key("permissions", "allow", LIST, "More that an agent may do, in its own client's words."),
     Key(
         "environment", "pass", LIST, "Further environment variables that agents get to see: names, or `PREFIX_*`."

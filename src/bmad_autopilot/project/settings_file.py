@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, cast
 
 from ..core.errors import FileError, Place
 from ..files import Text, read_text
-from .config import ROLES, Commands, Config, Role
+from .config import ROLES, Commands, Config, GitHub, Role
 from .layers import Setting
 from .schema import AMOUNT, ARRAYS, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
 from .settings_errors import refusal, shown, suggest, unknown_key
@@ -66,6 +66,7 @@ def _make(path: str, values: Mapping[str, object]) -> Config:
         path=path,
         roles={role: Role(**_inside(values, f"roles.{role}.")) for role in ROLES},
         commands=Commands(**_inside(values, "commands.")),
+        github=GitHub(**_inside(values, "github.")),
         **cast(dict[str, Any], fields),
     )
     return _with_custom(config, values) if {*OPEN, *ARRAYS} & values.keys() else config

@@ -15,6 +15,7 @@ STATE_FILES = (
     StateFile(":(glob)**/.run-epic-state.json", ".run-epic-state.json"),
     StateFile("*.agent-state.json", "*.agent-state.json"),
     StateFile("*.review.json", "*.review.json"),
+    StateFile("*.threads.json", "*.threads.json"),
     StateFile("*.bmad-tmp", "*.bmad-tmp"),
 )
 KEPT = StateFile(":(exclude).autopilot/config", "!/.autopilot/config")  # settings, which people commit

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 class Job(NamedTuple):
     """One call, as the agent understands it from its prompt."""
 
-    step: str  # create-story, validate, dev, revision, code-review, build-auto, fix, retrospective
+    step: str  # create-story, validate, dev, revision, code-review, build-auto, fix, fix-issues …
     story: str  # the story's key, or the epic's
     board: str  # paths, from the top of the work tree
     folder: str  # where story files, specs, verdicts and agent states lie
@@ -15,6 +15,7 @@ class Job(NamedTuple):
     answers: tuple[str, ...] = ()  # what a human said to its questions
     review: str = ""  # what the last review asked for
     failure: str = ""  # what went wrong before
+    points: tuple[tuple[str, str], ...] = ()  # of a pull request's reviewers: its name for each, and their words
 
 
 class Desk(Protocol):

@@ -17,7 +17,7 @@ class Phase(StrEnum):
 
 
 # What is written down before something is done; every other entry of a journal says what was.
-INTENTS = frozenset(("step", "call", "row", "epic", "checking", "committing"))
+INTENTS = frozenset(("step", "call", "row", "epic", "checking", "committing", "effect"))
 
 
 class CrashPlan:

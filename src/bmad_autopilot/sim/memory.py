@@ -4,7 +4,7 @@ import heapq
 import json
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.doors import CallId, Entry
 from ..engine.doors import Question as Asked
@@ -15,6 +15,9 @@ from .memory_books import MemoryBooks
 from .memory_calls import MemoryCall
 from .memory_git import Files, MemoryGit
 from .sample import BOARD, IMPLEMENTATION
+
+if TYPE_CHECKING:
+    from .memory_hub import Hub
 
 MOMENT = 0.05  # seconds that each thing we do takes, so that others can get in between
 
@@ -36,6 +39,7 @@ class World:
         self.crashes = crashes
         self.log = Log()
         self.git = MemoryGit(files)
+        self.hub: Hub | None = None  # what lies beyond the machine, where epics are delivered
         self.books = MemoryBooks(self.git, IMPLEMENTATION, BOARD)
         self.journals: dict[str, list[Entry]] = {}
         self.calls: dict[tuple[str, CallId], MemoryCall] = {}
@@ -147,5 +151,7 @@ class World:
         own["answer"] = question.answer
         self.git.write(path, json.dumps(state).encode())
 
-    def take_review_aside(self, story: str) -> None:
+    def take_aside(self, story: str) -> None:
+        """What is there after a call is the call's."""
         self.git.remove(self.books.review(story))
+        self.git.remove(self.books.threads(story))

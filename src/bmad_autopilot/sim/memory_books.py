@@ -6,7 +6,7 @@ from functools import lru_cache
 from ..board.story_names import Matcher
 from ..core.keys import identify
 from ..gates.look import Document
-from ..workflows.contract import agent_state, review_file
+from ..workflows.contract import agent_state, review_file, threads_file
 from .memory_git import Files, MemoryGit
 from .sample import PLANNING
 
@@ -48,6 +48,10 @@ class MemoryBooks:
 
     def review(self, key: str) -> str:
         return _beside(self.folder, key)[1]
+
+    def threads(self, key: str) -> str:
+        """What became of each point of a pull request's reviewers."""
+        return threads_file(self.folder, key)
 
     def apart(self, key: str) -> list[str]:
         """What may change without the code having changed."""

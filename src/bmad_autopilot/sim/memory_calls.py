@@ -4,7 +4,7 @@ whoever looks in between, or after a machine went down, finds work half done."""
 from ..agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
 from ..engine.doors import CallOrder, Tree
 from ..engine.judging import STOPPED
-from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, REVISION, STEPS
+from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, FIX_ISSUES, RETROSPECTIVE, REVISION, STEPS
 from .desk import Ending, Job
 from .habits.habit import Habit
 from .memory_books import MemoryBooks
@@ -12,7 +12,7 @@ from .memory_desk import Deed, MemoryDesk
 from .memory_git import MemoryGit, changed_paths
 
 # A project's own step is done as the one of ours that owes the same.
-_KNOWN = frozenset((*STEPS, FIX.name, RETROSPECTIVE.name))
+_KNOWN = frozenset((*STEPS, FIX.name, FIX_ISSUES.name, RETROSPECTIVE.name))
 _LIKE = {step.owes: step.name for step in (CREATE, DEV, REVISION, CODE_REVIEW)}
 TIME_CAP = 7200.0  # an unattended call is ended then
 
@@ -70,7 +70,8 @@ class MemoryCall:
             order.id.attempt,
             tuple(answer.answer for answer in order.halfway.answers) if order.halfway else (),
             order.review,
-            "\n\n".join(filter(None, (order.checks, order.failure))),
+            "\n\n".join(filter(None, (order.checks, order.failure, *(log.text for log in order.logs)))),
+            tuple((point.name, point.text) for point in order.points),
         )
 
     def do_half(self, git: MemoryGit) -> None:

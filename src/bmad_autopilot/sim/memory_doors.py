@@ -2,12 +2,14 @@
 dictionaries, under the same keys; the gates that judge and the board's reader are the real ones."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..board.sprint import Row
 from ..core.causes import chosen
 from ..core.errors import FileError, Place
-from ..core.records import Check
+from ..core.records import Check, RunRecord
+from ..core.statuses import DONE, Kind
+from ..engine.delivery.rounds import round_key
 from ..engine.doors import (
     Advance,
     Asked,
@@ -32,6 +34,11 @@ from .memory_checks import run_checks
 from .memory_gathering import gather
 from .scenario import Cast
 
+if TYPE_CHECKING:
+    from ..github.forge import Forge
+    from .memory_hub import Hub
+    from .memory_lines import MemoryLines
+
 RESCAN = 60.0  # a wait is never longer without a look
 
 
@@ -55,11 +62,12 @@ class MemoryDoors:
 
     def note(self, kind: str, data: Mapping[str, Any]) -> float:
         is_intent = kind in INTENTS
+        named = str(data["do"]) if kind in ("effect", "did") else kind
         if is_intent:
-            self.world.point(kind, Phase.BEFORE_INTENT)
+            self.world.point(named, Phase.BEFORE_INTENT)
         self.world.journals.setdefault(self.run, []).append((kind, data, self.world.now))
         self.world.log.effects.append(Effect(self.world.now, Actor.US, "note", self.run, {**data, "entry": kind}))
-        self.world.point(kind, Phase.AFTER_INTENT if is_intent else Phase.AFTER_RECORD)
+        self.world.point(named, Phase.AFTER_INTENT if is_intent else Phase.AFTER_RECORD)
         return self.world.now
 
     def checkpoint(self, order: CheckpointOrder) -> Mapping[str, Any]:
@@ -161,7 +169,7 @@ class MemoryDoors:
     def start(self, order: CallOrder) -> None:
         if self.call_state(order.id) != "new" or self.world.parked_until > self.world.now:
             return  # as the real one, which looks at the account once more
-        self.world.take_review_aside(order.story)
+        self.world.take_aside(order.story)
         habit = self._cast.habit_of(order.story)
         self.world.start(self.run, MemoryCall(order, habit, self.world.books))
         self.world.point("start", Phase.AFTER_EFFECT)
@@ -244,6 +252,35 @@ class MemoryDoors:
 
     def attended(self) -> bool:
         return self._cast.humans.attended
+
+    # delivery
+
+    @property
+    def _hub(self) -> "Hub":
+        assert self.world.hub is not None, "a world in which nothing is delivered"
+        return self.world.hub
+
+    def forge(self) -> "Forge":
+        from .github.watched import WatchedForge
+
+        return WatchedForge(self._hub.forge, self._on_forge)
+
+    def _on_forge(self, kind: str, phase: Phase, data: dict[str, Any]) -> None:
+        """Before it, the intent is recorded: that is a point of its own."""
+        if phase is Phase.AFTER_EFFECT:
+            self._done(kind, **{name: value for name, value in data.items() if value is not None})
+
+    def lines(self) -> "MemoryLines":
+        from .memory_lines import MemoryLines
+
+        return MemoryLines(self.world, self._hub, self.run, round_key(self.lane.key, 1), self.lane.dirty)
+
+    def pull_text(self, run: RunRecord) -> tuple[str, str]:
+        from ..engine.delivery.pull_text import Told, pull_body, pull_title
+
+        rows = [row for row in self.rows().values() if row.kind is Kind.STORY and row.epic == self.lane.epic]
+        stories = [Told(row.key, "", (), row.meaning == DONE) for row in rows]
+        return pull_title(self.lane), pull_body(self.lane, run, stories)
 
     # waiting
 

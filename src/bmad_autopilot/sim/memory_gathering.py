@@ -27,7 +27,7 @@ def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> 
     before = rows_of(call.board_before) if is_readable(call.board_before) else {}
     row, old = now.get(order.story), before.get(order.story)
     story = world.books.document(world.books.story(order.story))
-    return Gathered(
+    got = Gathered(
         call.verdict(),
         call.ending.seconds,
         tree,
@@ -38,6 +38,16 @@ def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> 
         _asked(world, order.story),
         (row.reason or "") if row else "",
     )
+    return _with_answers(world, order, got) if order.points or order.must_change else got
+
+
+def _with_answers(world: World, order: CallOrder, got: Gathered) -> Gathered:
+    from ..engine.delivery.answers import judge_answers  # most worlds deliver nothing
+
+    def known(commit: str) -> str:
+        return commit if commit in world.git.commits and world.git.descends(world.git.head, commit) else ""
+
+    return judge_answers(got, order, world.git.files.get(world.books.threads(order.story)), known)
 
 
 def _board_at_end(world: World, call: MemoryCall) -> bytes:

@@ -41,6 +41,7 @@ class MemoryGit:
         self.branch = branch
         self.commits: dict[str, Commit] = {}
         self.head: str | None = None
+        self.heads: dict[str, str] = {}  # of the branches that are not checked out
         self.outside: dict[str, bytes] = {}  # written beside the work tree
         self._sum = 0
         self._trees: dict[str, Files] = {}
@@ -121,6 +122,25 @@ class MemoryGit:
     def dirty(self) -> tuple[str, ...]:
         """What differs from HEAD."""
         return tuple(changed_paths(self.head_files, self.snapshot()))
+
+    # branches
+
+    def head_of(self, branch: str) -> str:
+        """Empty: there is no such branch."""
+        return (self.head or "") if branch == self.branch else self.heads.get(branch, "")
+
+    def check_out(self, branch: str, commit: str) -> None:
+        """This branch at this commit, with its files. What git does not see stays."""
+        if self.head is not None:
+            self.heads[self.branch] = self.head
+        self.heads.pop(branch, None)
+        before, after = self.snapshot(), self.commits[commit].files
+        for path in changed_paths(before, after):
+            if path in after:
+                self.write(path, after[path])
+            else:
+                self.remove(path)
+        self.branch, self.head = branch, commit
 
 
 def changed_paths(before: Files, after: Files) -> list[str]:

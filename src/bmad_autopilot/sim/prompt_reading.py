@@ -15,6 +15,8 @@ _SKILLS = (
     ("create-story", "create-story"),
 )
 _OWN = {"revise story": "revision", "fix story": "fix"}
+_PULL = "stands in a pull request"
+_POINT = re.compile(r"(T\d+), ")
 _FILE = re.compile(r"^- (story|epic|board|folder of such files): `([^`\n]+)`$", re.MULTILINE)
 _BLOCK = re.compile(r"^([A-Z][^\n]{0,200}):\n(`{3,})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 
@@ -37,7 +39,8 @@ def read_prompt(prompt: str, folder: str) -> Job:
             answer for title, text in blocks if title.startswith("Question ") for answer in _answers(text)
         ),
         review=_joined(blocks, "Its summary"),
-        failure=_joined(blocks, "What they printed", "What went wrong"),
+        failure=_joined(blocks, "What they printed", "What went wrong", "The check ", "What the project's own"),
+        points=tuple((match[1], text) for title, text in blocks if (match := _POINT.match(title))),
     )
 
 
@@ -50,6 +53,8 @@ def step_of(prompt: str) -> str:
     for words, step in _OWN.items():
         if first.startswith(words):
             return step
+    if _PULL in first:
+        return "fix-issues"
     for skill, step in _SKILLS:
         if skill in first:
             return "validate" if step == "create-story" and re.search(r"\bvalidate\b", first) else step

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..engine.judging import STOPPED
+from .delivery_log import delivery_lines
 from .figures import counted, money, took, until
 from .log_lines import LogLine
 from .run_questions import asked_in, question_lines
@@ -38,7 +39,7 @@ class RunLog:
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
         self._story = str(data.get("story") or self._story)
         tell = _KINDS.get(kind)
-        return tell(self, data, at) if tell else []
+        return tell(self, data, at) if tell else delivery_lines(kind, data, at) or []
 
     def _one(self, data: Data, at: float, step: str, word: str, text: str = "", color: str = "") -> list[LogLine]:
         story = str(data.get("story") or data.get("key") or self._story)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..core.table import TABLE, Rule
+from ..core.rules import Rule
+from ..core.table import TABLE
 from ..runs.decisions import Decision
 from ..runs.times import iso
 from .figures import clock

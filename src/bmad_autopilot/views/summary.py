@@ -19,6 +19,7 @@ _ENDINGS = {
     "handed-over": ("is in your hands", "yellow"),
     "left": ("is left as it stands", "yellow"),
     "paused": ("is paused, as somebody asked", "yellow"),
+    "pending": ("waits for others", "cyan"),
 }
 
 

@@ -49,6 +49,12 @@ Your verdict, once the review is complete: write `{path}`:
 reviewResult is approved or changes-requested. It is changes-requested for a criterion not met, a task ticked but
 not done, a defect or a security hole that somebody would meet, or behaviour without a test that could fail.
 Matters of taste are noted and do not hold a story up."""
+_ANSWERS = """\
+What became of each point ({names}), once you are through: write `{path}`:
+{{"threads": {{"T1": {{"answer": "fixed", "why": "what you changed, in a sentence or two"}},
+  "T2": {{"answer": "disagrees", "why": "why it is right as it is"}}}}}}
+answer is fixed or disagrees. Where a commit that is already there settles a point, name it: "commit": "its sha".
+Somebody reads `why` who does not know you: be brief, factual and polite, and mention nobody with an @."""
 _COMMITS = "Commit only where the\n  instructions say so."
 _BOARD = "Leave `sprint-status.yaml` alone, unless the instructions are about it."
 _VERDICTS_STATUS = "Set the story's status by the verdict: done if approved, in-progress if not."
@@ -62,6 +68,11 @@ def agent_state(folder: str, key: str) -> str:
 def review_file(folder: str, key: str) -> str:
     """Where a reviewer's verdict stands."""
     return f"{folder}/{_file_name(key)}.review.json"
+
+
+def threads_file(folder: str, key: str) -> str:
+    """Where an agent says what became of each point of a pull request's reviewers."""
+    return f"{folder}/{_file_name(key)}.threads.json"
 
 
 def story_file(context: StepContext) -> str:
@@ -79,6 +90,11 @@ def contract(context: StepContext) -> str:
     parts = [whole, _places(context), _asking(context)]
     if context.step.owes is Owes.VERDICT:
         parts.append(_verdict(context))
+    if context.points:
+        path = threads_file(context.files.implementation, context.story)
+        parts.append(
+            _ANSWERS.format(path=inline(path, MAX_PATH), names=", ".join(one.name for one in context.points))
+        )
     return "\n\n".join([*parts, _limits(context), *_standing(context)])
 
 

@@ -22,3 +22,11 @@ find the cause, mend it with the smallest change, and add a test that fails with
 wrong. A point that is mistaken is left as it is, with the reason written down. Run the project's checks before you
 end. Say in the story file's notes what became of each point, keep its File List true, and change no status,
 neither there nor on the board."""
+
+FIX_ISSUES = """\
+Epic {epic} stands in a pull request. Deal with what its reviewers and its checks found, and with nothing else.
+
+Read what is quoted below, and the code that it is about. Take the points one by one: find the cause, mend it with
+the smallest change, and add a test that fails without the change where behaviour was wrong. A point that is
+mistaken is left as it is, with the reason given. Where checks failed, mend the cause and leave the checks as they
+are. Run the project's own checks before you end, and change no status on the board."""

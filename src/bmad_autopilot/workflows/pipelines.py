@@ -47,6 +47,7 @@ BUILD = Step("build-auto", "dev", "build-auto", before=IN_PROGRESS, after=REVIEW
 # In no list of steps: called when something is to be mended, and when an epic is over.
 FIX = Step("fix", "dev", prompt=own_prompts.FIX, before=IN_PROGRESS, after=REVIEW, owes=Owes.CODE)
 RETROSPECTIVE = Step("retrospective", "sm", "retrospective")
+FIX_ISSUES = Step("fix-issues", "dev", prompt=own_prompts.FIX_ISSUES)
 
 STEPS: Mapping[str, Step] = {step.name: step for step in (CREATE, VALIDATE, DEV, REVISION, CODE_REVIEW, BUILD)}
 
@@ -55,6 +56,9 @@ PIPELINES: Mapping[str, Workflow] = {
     "full": Workflow("full", (CREATE, VALIDATE, DEV, REVISION, CODE_REVIEW), DEV),
     "build": Workflow("build", (BUILD, CODE_REVIEW), FIX),
 }
+
+# A round of mending what reviewers of a pull request and its checks have found.
+PULL_ROUND = Workflow("pull-round", (FIX_ISSUES,), FIX_ISSUES)
 
 
 def steps_left(workflow: Workflow, meaning: str) -> tuple[Step, ...]:

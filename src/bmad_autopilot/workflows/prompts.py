@@ -46,6 +46,12 @@ def history(context: StepContext) -> list[str]:
     if context.checks:
         parts.append("The project's own checks fail on this work. Mend the cause; leave the checks as they are.")
         parts.append(quoted("What they printed", context.checks))
+    if context.points:
+        parts.append("Reviewers of the pull request wrote this. Each point wants an answer.")
+        parts += [quoted(f"{one.name}, {inline(one.title)}", one.text) for one in context.points]
+    if context.logs:
+        parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
+        parts += [quoted(inline(one.title), one.text) for one in context.logs]
     if context.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
         parts.append(quoted("What went wrong", context.failure))

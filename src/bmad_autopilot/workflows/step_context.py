@@ -32,6 +32,14 @@ class Halfway(NamedTuple):
     answers: tuple[Answered, ...] = ()
 
 
+class Point(NamedTuple):
+    """One thing that a reviewer of a pull request wants, as an agent is told it."""
+
+    name: str  # T1, T2 …
+    title: str  # where, and by whom
+    text: str  # theirs, word for word
+
+
 class StepContext(NamedTuple):
     step: Step
     story: str  # the story's key; for a retrospective the epic's
@@ -47,4 +55,6 @@ class StepContext(NamedTuple):
     failure: str = ""  # what went wrong in the last attempt at this very step
     cut_short: bool = False  # the last attempt was ended from outside, with its work left in the tree
     halfway: Halfway | None = None
+    points: tuple[Point, ...] = ()  # of a pull request's reviewers
+    logs: tuple[Point, ...] = ()  # of a pull request's checks that failed
     extra: tuple[str, ...] = ()  # the user's own standing answers

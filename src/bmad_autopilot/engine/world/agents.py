@@ -21,6 +21,7 @@ from ..adopting import left_halfway, left_question
 from ..briefing import brief
 from ..calling import AccountParked, Job, begin, skill_for
 from ..closing import DEAF_SECONDS
+from ..delivery.answers import set_aside_answers, with_answers
 from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..snapshots import STATE, STORY, keep_before
@@ -87,10 +88,14 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
             failure=order.failure,
             cut_short=order.cut_short,
             halfway=self._halfway(order),
+            points=order.points,
+            logs=order.logs,
         )
 
         def ready() -> None:
             keep_before(folder, books, project.root.checkout)
+            if order.points:
+                set_aside_answers(project.folders.implementation, order.story, folder)
             if step.owes is Owes.VERDICT:
                 self._stage(order)
 
@@ -151,7 +156,8 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         place = Place(
             self.project, self.git, self.lane, folder, self._first(order), self.dirty, calls, handed_over
         )
-        return gather(place, order, self.tree_of)
+        got = gather(place, order, self.tree_of)
+        return with_answers(got, order, self.project.folders.implementation, self.git)
 
     def _first(self, order: CallOrder) -> str:
         """The first call of this story that did not write its story file: what it found there was asked for."""

@@ -9,6 +9,8 @@ from . import rows
 from .pages import change, page_path, spec_page, story_page, ticked, with_line, with_section, with_status
 from .stories import Story, module, points_in, suite
 
+NOTES = "docs/review-{}.md"  # where it says what became of a reviewer's points
+TASTE, INSISTED = "matter of taste", "A person has decided"
 RETRO_DATE = "2026-01-15"
 _SECONDS = {"create-story": 120.0, "dev": 600.0, "build-auto": 900.0, "fix": 300.0, "code-review": 240.0}
 
@@ -45,6 +47,27 @@ def develop(desk: Desk, job: Job) -> None:
 def fix(desk: Desk, job: Job) -> None:
     write_code(desk, job)
     write_record(desk, job, lambda text: text)
+
+
+def fix_issues(desk: Desk, job: Job) -> None:
+    """Each point of the reviewers, one by one; what is a matter of taste is left as it is, with the reason."""
+    taste = {name for name, text in job.points if TASTE in text.lower() and INSISTED not in text}
+    wanted = [name for name, _ in job.points if name not in taste]
+    if wanted or job.failure:
+        notes = NOTES.format(job.story.partition(".")[0])
+        old = desk.read(notes) or b"# What reviewers found\n\n"
+        desk.write(
+            notes, old + "".join(f"- {job.story}, {name}: done\n" for name in wanted or ["checks"]).encode()
+        )
+        drop(desk, BROKEN)
+    answers = {
+        name: {"answer": "disagrees", "why": "Both ways are fine, and this one is used everywhere else."}
+        if name in taste
+        else {"answer": "fixed", "why": "It is done as asked, with a test."}
+        for name, _ in job.points
+    }
+    if job.points:
+        desk.write(f"{job.folder}/{job.story}.threads.json", json.dumps({"threads": answers}).encode())
 
 
 def build(desk: Desk, job: Job) -> None:
@@ -161,5 +184,6 @@ _STEPS: Mapping[str, Callable[[Desk, Job], None]] = {
     "code-review": review,
     "build-auto": build,
     "fix": fix,
+    "fix-issues": fix_issues,
     "retrospective": _retrospect,
 }

@@ -1,0 +1,127 @@
+"""bmad pr: the pull requests of this project's epics."""
+
+import os
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
+
+if TYPE_CHECKING:
+    from ..github.forge import Forge
+    from ..project.open import Project
+    from ..views.pulls import PullTold
+
+
+@click.group()
+def pr() -> None:
+    """The pull requests of this project's epics: how they stand, whether one may be approved, and what is due."""
+
+
+@pr.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def status(ctx: click.Context, as_json: bool) -> None:
+    """How the open pull requests stand: checks, review, threads, and what each waits for."""
+    from ..engine.autopilot.finding import PREFIX
+    from ..views.pulls import document, render
+    from .facts import print_json, terminal
+
+    project, forge = _forge(ctx)
+    waits = _waits(project)
+    told = [_told(forge, mark.number, waits) for mark in forge.pulls_of(PREFIX)]
+    if as_json:
+        print_json(document(told))
+    else:
+        click.echo("\n".join(render(told, terminal(ctx))))
+
+
+@pr.command()
+@click.argument("number", type=click.IntRange(min=1))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
+    """May pull request NUMBER be approved? By the rules of the auto-approve workflow, and nothing is done.
+
+    Exit code 0: yes; 3: not yet; 1: no."""
+    from ..github.approval import APPROVE, WAIT, Rules, judge
+    from ..github.approving import evaluate
+    from ..views.pulls import gate_document, gate_lines
+    from .facts import print_json, terminal
+
+    project, forge = _forge(ctx)
+    pull = forge.pull(number)
+    rules = Rules(require_checks=project.config.require_checks)
+    if project.config.require_review != "copilot":
+        rules = rules._replace(reviewer="")
+    ruling = judge(evaluate(pull, time.time(), forge.changed_files(number)), rules)
+    if as_json:
+        print_json(gate_document(pull, ruling))
+    else:
+        click.echo("\n".join(gate_lines(pull, ruling, time.time(), terminal(ctx))))
+    ctx.exit(EXIT_DONE if ruling.word == APPROVE else EXIT_HUMAN if ruling.word == WAIT else EXIT_FAILED)
+
+
+@pr.command()
+@click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object a line.")
+@click.pass_context
+def sync(ctx: click.Context, as_json: bool) -> NoReturn:
+    """Look at every pull request of ours once and do what is due: answer, mend, take the base in, merge, tidy up.
+    No epic is begun, and nothing is waited for."""
+    from ..engine.autopilot.supervising import Wishes
+    from .autopilot import fly
+
+    fly(ctx, Wishes(once=True), as_json=as_json)
+
+
+def _forge(ctx: click.Context) -> "tuple[Project, Forge]":
+    from ..engine.policy import with_policy
+    from ..github.gh_forge import find_forge
+    from ..github.git import Git
+    from .facts import the_project
+
+    project = with_policy(the_project(ctx), lambda kind, data, at: None)
+    if project.config.delivery == "local":
+        hint = 'delivery = "github" in bmad-autopilot.toml'
+        raise UsageError("finished epics are merged here: there are no pull requests", hint=hint)
+    return project, find_forge(Git(project.root.checkout), project.config.github.remote)
+
+
+def _waits(project: "Project") -> dict[int, tuple[str, str]]:
+    """By the number of a pull request: what our run says it waits for, and the run."""
+    from ..engine.autopilot.lanes import held_lanes
+    from ..runs.layout import SESSION, runs_folder
+
+    held = held_lanes(runs_folder(project.root.path), SESSION, go_on=False)
+    found = {}
+    for one in held:
+        waits = one.record.delivery.waits or {}
+        if one.pull:
+            found[one.pull] = str(waits.get("why", "")), os.path.basename(one.folder)
+    return found
+
+
+def _told(forge: "Forge", number: int, waits: dict[int, tuple[str, str]]) -> "PullTold":
+    from ..github.approval import approvals, ci, objections
+    from ..github.approving import check_fact, review_fact
+    from ..views.pulls import PullTold
+
+    pull = forge.pull(number)
+    reviews = [review_fact(one) for one in pull.reviews]
+    checks = [check_fact(one) for one in pull.checks]
+    why, run = waits.get(number, ("", ""))
+    return PullTold(
+        number,
+        pull.title,
+        pull.head_ref,
+        pull.base_ref,
+        pull.url,
+        ci(checks, pull.pushed, time.time(), 120.0),
+        tuple(one.login for one in approvals(reviews, (pull.head,))),
+        tuple(one.login for one in objections(reviews)),
+        sum(not thread.is_resolved for thread in pull.threads),
+        pull.is_draft,
+        why,
+        run,
+    )

@@ -1,0 +1,140 @@
+"""What a run has done and heard on its epic's way to the base branch, folded from its journal."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Data = Mapping[str, Any]
+
+
+@dataclass
+class PullRound:
+    """One round of mending what reviewers and checks found; in the records it stands as a story of its own."""
+
+    story: str
+    why: str  # points, red, checks
+    points: list[Data] = field(default_factory=list)  # what the agent is told: its name for it, thread, text …
+    logs: list[Data] = field(default_factory=list)  # of checks that failed
+
+
+@dataclass
+class DeliveryRecord:
+    began: float = 0.0  # 0: not yet
+    head: str = ""  # the commit to be delivered
+    pull: int = 0
+    pushed: str = ""  # what we have last put on the remote
+    pushed_at: float = 0.0
+    known: set[str] = field(default_factory=set)  # heads of the remote's that are ours, or were taken over
+    content: bool = False  # the head holds more than the base's since it was last pushed
+    begun: dict[str, Data] = field(default_factory=dict)  # effects that were begun and not known to be done
+    failed: dict[str, str] = field(default_factory=dict)  # effects that were refused, and why
+    done: dict[str, Data] = field(default_factory=dict)  # effects by their key, with what came of them
+    rounds: list[PullRound] = field(default_factory=list)
+    counted_from: int = 0  # rounds before it count no more: an answer allowed more
+    answers: dict[str, Data] = field(default_factory=dict)  # thread → what the agent said of it last
+    bases: int = 0  # how often the base was taken in since somebody last allowed it
+    merged: str = ""  # the commit on the base branch
+    proof: str = ""  # same, differs, accepted
+    heard: int = 0  # answers there were when somebody else's commits were last taken in
+    waits: Data | None = None  # what it waits for, since when, until when
+
+    def round_of(self, story: str) -> PullRound | None:
+        return next((one for one in self.rounds if one.story == story), None)
+
+    def is_done(self, do: str, key: str = "") -> bool:
+        return f"{do}:{key}" in self.done
+
+
+def _delivering(record: DeliveryRecord, data: Data, at: float) -> None:
+    if not record.began:
+        record.began = at
+    record.head, record.content = str(data["head"]), True
+    record.pull = int(data.get("pull") or record.pull)
+    record.known |= set(data.get("known", ()))
+
+
+def _effect(record: DeliveryRecord, data: Data, at: float) -> None:
+    record.begun[f"{data['do']}:{data.get('key', '')}"] = {**data, "at": at}
+
+
+def _did(record: DeliveryRecord, data: Data, at: float) -> None:
+    do, key = str(data["do"]), str(data.get("key", ""))
+    record.begun.pop(f"{do}:{key}", None)
+    if data.get("failed"):
+        record.failed[f"{do}:{key}"] = str(data.get("why", ""))
+        return
+    record.done[f"{do}:{key}"] = {**data, "at": at}
+    if do == "push":
+        record.pushed, record.pushed_at, record.content = key, at, False
+        record.known.add(key)
+    elif do == "open-pull":
+        record.pull = int(data["number"])
+    elif do == "merge-refused":  # there is a question of its own about that
+        record.failed.pop(f"merge:{key.partition(':')[0]}", None)
+
+
+def _pull_round(record: DeliveryRecord, data: Data, at: float) -> None:
+    if record.round_of(str(data["story"])) is None:
+        points, logs = list(data.get("points", ())), list(data.get("logs", ()))
+        record.rounds.append(PullRound(str(data["story"]), str(data["why"]), points, logs))
+
+
+def _base_taken(record: DeliveryRecord, data: Data, at: float) -> None:
+    record.head = str(data["sha"])
+    record.bases += 1
+
+
+def _foreign_taken(record: DeliveryRecord, data: Data, at: float) -> None:
+    record.head, record.content = str(data["sha"]), True
+    record.known.add(str(data["remote"]))
+    record.heard = int(data.get("heard", 0))
+
+
+def _merged(record: DeliveryRecord, data: Data, at: float) -> None:
+    record.merged, record.proof = str(data["sha"]), str(data["proof"])
+
+
+def _pending(record: DeliveryRecord, data: Data, at: float) -> None:
+    before = record.waits
+    since = before["since"] if before and before["why"] == data.get("why") else at
+    record.waits = {**data, "since": since}
+
+
+KINDS: dict[str, Callable[[DeliveryRecord, Data, float], None]] = {
+    "delivering": _delivering,
+    "effect": _effect,
+    "did": _did,
+    "pull-round": _pull_round,
+    "base-taken": _base_taken,
+    "foreign-taken": _foreign_taken,
+    "merged": _merged,
+    "pending": _pending,
+}
+
+
+def take_answers(record: DeliveryRecord, story: str, said: Data) -> None:
+    """What an agent said about the points it was told, once its call was found good."""
+    found = record.round_of(story)
+    if found is None:
+        return
+    for point in found.points:
+        answer = said.get(str(point["name"]))
+        if answer:
+            record.answers[str(point["thread"])] = {**answer, "story": story, "comments": point.get("comments", 0)}
+
+
+def round_committed(record: DeliveryRecord, story: str, sha: str) -> None:
+    if record.round_of(story) is not None:
+        record.head, record.content = sha, True
+
+
+def allow_more(record: DeliveryRecord, means: str, asked: Data) -> None:
+    """What a person's answer changes in what is counted."""
+    if means == "more-pull-rounds":
+        record.counted_from = len(record.rounds)
+    elif means == "more-bases":
+        record.bases = 0
+    elif means == "merged-fine":
+        record.proof = "accepted"
+    record.failed.clear()  # whatever it was about: it is tried again
+    record.waits = None

@@ -1,0 +1,65 @@
+"""Which epic comes next: one that can go on, a new one, or none just now. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from .rules import Phase
+
+
+class Stage(StrEnum):
+    """How a lane that is not over stands."""
+
+    WORK = "work"  # its stories can go on
+    MOVED = "moved"  # its pull request can: something has changed, or its time has come
+    WAITS = "waits"  # for others, until its time comes
+    ASKS = "asks"  # a person is asked
+    BLOCKED = "blocked"  # given up, until somebody says so
+
+
+class LaneView(NamedTuple):
+    key: str  # the epic's
+    stage: Stage
+    is_delivered: bool = False  # its stories are over: it needs no place to work
+    until: float | None = None
+
+
+class Candidate(NamedTuple):
+    """An epic that nobody works on."""
+
+    key: str
+    number: str
+    title: str = ""
+
+
+class Choice(NamedTuple):
+    phase: Phase
+    key: str = ""  # the lane's or the epic's
+    until: float | None = None  # of a wait
+
+
+def matches(patterns: Sequence[str], candidate: Candidate) -> bool:
+    """Any of them, as a regular expression in any case, somewhere in the number or the title; none: all."""
+    texts = (candidate.number, candidate.key, candidate.title)
+    return not patterns or any(re.search(one, text, re.IGNORECASE) for one in patterns for text in texts if text)
+
+
+def choose_lane(lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: int) -> Choice:
+    """Pull requests that can go on come first: what is nearly done is worth most. Then the epic in hand, then a
+    new one, as long as not too many wait. `most`: that may be pending before another epic is begun."""
+    for stage, phase in ((Stage.MOVED, Phase.CHECK_PENDING_PR), (Stage.WORK, Phase.DEVELOP_STORIES)):
+        found = next((lane for lane in lanes if lane.stage is stage), None)
+        if found is not None:
+            return Choice(phase, found.key)
+    unfinished = [lane for lane in lanes if not lane.is_delivered]  # its work lies in the checkout
+    pending = [lane for lane in lanes if lane.is_delivered]
+    following = next(iter(epics), None)
+    if following is not None and not unfinished and len(pending) < most:
+        return Choice(Phase.FIND_EPIC, following.key)
+    waits = [lane for lane in lanes if lane.stage is Stage.WAITS]
+    if waits:
+        times = [lane.until for lane in waits if lane.until is not None]
+        return Choice(Phase.WAIT_COPILOT, waits[0].key, min(times, default=None))
+    blocked = [lane for lane in lanes if lane.stage in (Stage.BLOCKED, Stage.ASKS)]
+    return Choice(Phase.BLOCKED, blocked[0].key) if blocked else Choice(Phase.DONE)

@@ -1,0 +1,1 @@
+"""Epics to merged pull requests, one after another."""

@@ -1,0 +1,87 @@
+"""The epics that could be begun, and where each would begin."""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...board.epics import read_all_epics
+from ...board.epics_files import find_epics_files
+from ...board.overview import overview
+from ...board.sprint import Board, board_from_text
+from ...core.errors import AutopilotError, FileError, Place, UsageError
+from ...core.schedule import Candidate, matches
+from ...core.statuses import DONE, PARKED, UNKNOWN
+from ...files import Text
+from ...github.git import Git
+from ...github.trees import read_file
+from ...project.open import Project
+
+PREFIX = "feature/epic-"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+
+
+class Start(NamedTuple):
+    """Where an epic's branch begins."""
+
+    branch: str
+    commit: str  # it begins there, where it does not exist yet
+    onto: str = ""  # the branch of the epic before it, while that is not merged
+
+
+def branch_for(number: str) -> str:
+    if not _PLAIN.fullmatch(number) or ".." in number or number.endswith((".", ".lock")):
+        raise AutopilotError("an epic's number that cannot be part of a branch's name", found=number[:80])
+    return f"{PREFIX}{number}"
+
+
+def number_of(branch: str) -> str:
+    """The epic's, from its branch; empty: none of ours."""
+    found = branch.removeprefix(PREFIX)
+    return found if branch.startswith(PREFIX) and _PLAIN.fullmatch(found) else ""
+
+
+def check_patterns(patterns: Sequence[str]) -> None:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            found = f"{pattern[:80]}: {error}"
+            raise UsageError(
+                "is no regular expression", found=found, expected='such as 7A or "auth|login"'
+            ) from None
+
+
+def board_at(project: Project, git: Git, commit: str) -> Board:
+    """As that commit has it: what lies in the checkout may be of another epic's branch."""
+    path = os.path.relpath(os.path.realpath(project.require_board()), git.top)
+    raw = read_file(git, commit, path)
+    if raw is None:
+        hint = f"git add {path} && git commit"
+        raise FileError("is not committed there", place=Place(path), found=f"nothing in {commit[:12]}", hint=hint)
+    return board_from_text(Text(path, raw))
+
+
+def candidates(project: Project, board: Board, patterns: Sequence[str], taken: Sequence[str]) -> list[Candidate]:
+    """Epics with something to do, in their natural order, without those that somebody works on."""
+    titles = epic_titles(project)
+    found = []
+    for epic in overview(board):
+        if epic.number is None or epic.row is None or epic.key in taken or epic.number in taken:
+            continue
+        if epic.row.meaning in (DONE, PARKED, UNKNOWN) or epic.is_closed:
+            continue
+        if all(meaning in (DONE, PARKED, UNKNOWN) for meaning in epic.meanings):
+            continue
+        one = Candidate(epic.key, epic.number, titles.get(epic.number, ""))
+        if matches(patterns, one):
+            found.append(one)
+    return found
+
+
+def epic_titles(project: Project) -> dict[str, str]:
+    try:
+        found = read_all_epics(find_epics_files(project.folders.planning)).epics
+    except AutopilotError:
+        return {}
+    return {epic.number: epic.title for epic in found}

@@ -1,0 +1,78 @@
+"""The lanes of a project that are not over: each an epic's run, with how it stands."""
+
+from typing import NamedTuple
+
+from ...core.errors import AutopilotError
+from ...core.folding import fold
+from ...core.records import RunRecord
+from ...core.schedule import LaneView, Stage
+from ...runs.finding import Run, unfinished
+from ...runs.journal import Journal
+from ...runs.questions import open_questions
+from ...runs.state import Status
+from ..driving import RunEnd, lane_of
+from ..lane import Lane
+
+
+class Held(NamedTuple):
+    """A lane that is not over."""
+
+    folder: str
+    lane: Lane
+    record: RunRecord
+    stage: Stage
+    why: str = ""
+    until: float | None = None
+    fingerprint: str = ""  # of its pull request, when it was last looked at
+
+    @property
+    def is_delivered(self) -> bool:
+        return bool(self.record.delivery.began)
+
+    @property
+    def pull(self) -> int:
+        return self.record.delivery.pull
+
+    def view(self) -> LaneView:
+        return LaneView(self.lane.key, self.stage, self.is_delivered, self.until)
+
+
+def held_lanes(runs: str, session: str, *, go_on: bool) -> list[Held]:
+    """Those that earlier commands left, the oldest first. `go_on`: also what was given up."""
+    found = []
+    for run in reversed(unfinished(runs)):
+        lane = lane_of(run)
+        if lane is None or lane.delivery is None or lane.session != session:
+            continue
+        held = _held(run, lane)
+        found.append(held._replace(stage=Stage.MOVED) if held.stage is Stage.BLOCKED and go_on else held)
+    return found
+
+
+def _held(run: Run, lane: Lane) -> Held:
+    entries = Journal(run.folder, lambda value: value).entries()
+    record = fold((entry.kind, entry.data, entry.at) for entry in entries)
+    began = bool(record.delivery.began)
+    stage = Stage.MOVED if began else Stage.WORK
+    if run.state.status is Status.FAILED:
+        stage = Stage.BLOCKED
+    return Held(run.folder, lane, record, stage)
+
+
+def after(end: RunEnd) -> Held:
+    """As it stands once it was driven as far as it goes."""
+    waits = end.record.delivery.waits or {}
+    held = Held(end.folder, end.lane, end.record, Stage.WAITS)
+    if end.status == "pending":
+        why, until = str(waits.get("why", "")), waits.get("until")
+        return held._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
+    if end.status == "failed":
+        return held._replace(stage=Stage.BLOCKED, why="given up")
+    return held._replace(stage=Stage.ASKS, why=_asked(end.folder))
+
+
+def _asked(folder: str) -> str:
+    try:
+        return next((question.in_short for question in open_questions(folder)), "")
+    except AutopilotError:
+        return ""

@@ -1,0 +1,1 @@
+"""From a finished epic to a merged pull request."""

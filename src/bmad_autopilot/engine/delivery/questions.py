@@ -1,0 +1,223 @@
+"""The questions of a delivery: their words, what each answer means, what they are about."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ...core.causes import ABORT, OFFERS, RETRY, Cause
+from ...core.facts import Threads
+from ...core.records import RunRecord
+from ...github.pulls import CheckState
+from ...github.quoting import clean_text, one_line
+from ..doors import Question
+from ..looking import Look
+from .observing import foreign_key
+from .threads import Point, reply_key
+
+MAX_SHOWN = 2000
+
+
+class Form(NamedTuple):
+    text: str
+    options: Mapping[str, str]  # what each means to folding.py and to the next look
+    recommended: str
+    because: str
+    cause: Cause
+
+
+_LOOK = {RETRY: "look", ABORT: "abort"}
+
+FORMS: Mapping[str, Form] = {
+    "forge": Form(
+        "{pull} cannot go on. Once that is mended: try again?",
+        _LOOK,
+        RETRY,
+        "nothing is lost; what is missing must be there first",
+        Cause.FORGE,
+    ),
+    "otherwise": Form(
+        "{pull} is merged, but the commit on {base} is not what was tested. Have you looked at it?",
+        {RETRY: "look", "accept": "merged-fine", ABORT: "abort"},
+        RETRY,
+        "something came in between; the checks on the base branch say whether it holds",
+        Cause.MERGE,
+    ),
+    "closed": Form(
+        "Somebody has closed {pull}. Open it again?",
+        {"reopen": "reopen", **_LOOK},
+        ABORT,
+        "whoever closed it had a reason; the branch stays as it is",
+        Cause.CLOSED,
+    ),
+    "foreign": Form(
+        "Commits that are not ours are on {branch}. Take them in and go on from there?",
+        {"take": "take-over", **_LOOK},
+        "take",
+        "nothing of them is lost; until then nothing is pushed to that branch",
+        Cause.FOREIGN,
+    ),
+    "base-conflict": Form(
+        "{base} has moved, and does not go together with {branch}. Once that is resolved: go on?",
+        _LOOK,
+        RETRY,
+        "the steps stand above; what you commit there is taken in",
+        Cause.CONFLICT,
+    ),
+    "base-restless": Form(
+        "{base} has moved each time before {branch} could be merged. Go on trying?",
+        {RETRY: "more-bases", ABORT: "abort"},
+        RETRY,
+        "it is merged as soon as the base stays as it is for the length of its checks",
+        Cause.CONFLICT,
+    ),
+    "pull-rounds": Form(
+        "{pull} still wants changes after {rounds} rounds. Allow as many again?",
+        {"more": "more-pull-rounds", **_LOOK},
+        RETRY,
+        "look at it first: what it wants stands above",
+        Cause.PULL_ROUNDS,
+    ),
+    "disputed": Form(
+        "The agent does not agree with a reviewer of {pull}. Who is right?",
+        {"insist": "insist", "resolve": "close-thread", "leave": "leave-thread", ABORT: "abort"},
+        "leave",
+        "insist: it is done after all; resolve: the thread is closed as it is; leave: you settle it there",
+        Cause.THREADS,
+    ),
+    "ci": Form(
+        "A check of {pull} waits for somebody, or says what nobody understands. Look again?",
+        {RETRY: "look", ABORT: "abort"},
+        RETRY,
+        "what it waits for is on the forge; nothing is merged before it is green",
+        Cause.REMOTE_CHECKS,
+    ),
+    "ci-late": Form(
+        "The checks of {pull} are still not over. Wait as long again?",
+        {RETRY: "wait-more", ABORT: "abort"},
+        RETRY,
+        "nothing is merged before they are green",
+        Cause.REMOTE_CHECKS,
+    ),
+    "no-checks": Form(
+        "{pull} has no checks at all. Look again, or go on without?",
+        {RETRY: "look", "without": "without-checks", ABORT: "abort"},
+        RETRY,
+        "only the project's own checks here have passed; `require_checks = false` says that they are enough",
+        Cause.REMOTE_CHECKS,
+    ),
+    "silence": Form(
+        "The review of {pull} that was asked for has not come. Wait as long again?",
+        {"wait": "wait-more", "without": "without-review", ABORT: "abort"},
+        "wait",
+        "`require_review` says whose review is needed",
+        Cause.SILENCE,
+    ),
+    "merge-refused": Form(
+        "The forge would not merge {pull}. Try again?",
+        {RETRY: "try-merge", ABORT: "abort"},
+        RETRY,
+        "it says why above; a rule of the branch may want something more",
+        Cause.MERGE,
+    ),
+}
+
+
+def pull_question(code: str, look: Look, run: RunRecord) -> Question:
+    form = FORMS[code]
+    seen = look.delivery.seen if look.delivery else None
+    number = run.delivery.pull
+    names = {
+        "pull": f"Pull request #{number} of {look.subject}" if number else f"The delivery of {look.subject}",
+        "base": seen.target if seen else "the base",
+        "branch": seen.branch if seen else "the branch",
+        "rounds": len(run.delivery.rounds) - run.delivery.counted_from,
+    }
+    text = form.text.format(**names)
+    options = tuple(option for option in OFFERS[form.cause].options if option in form.options)
+    context = _CONTEXTS.get(code, _why)(look, run)
+    return Question(
+        code, look.subject, None, text, context, options, form.recommended, cause=form.cause, because=form.because
+    )
+
+
+def question_key(code: str, look: Look, run: RunRecord) -> str:
+    """What exactly is asked about: the answer counts for just that."""
+    record = run.delivery
+    seen = look.delivery.seen if look.delivery else None
+    if code == "disputed":
+        return reply_key(_disputed(look))
+    if code == "foreign" and seen is not None:
+        return foreign_key(seen)
+    if code == "silence" and seen is not None:
+        return (seen.content or (record.head,))[-1]
+    if code == "merge-refused" and seen is not None:
+        return f"{record.head}:{seen.base}"
+    if code == "no-checks" and seen is not None:
+        return seen.branch
+    return str(record.pull) if code == "closed" else record.head
+
+
+def _disputed(look: Look) -> Point:
+    assert look.delivery is not None
+    return next(one for one in look.delivery.points if one.due is Threads.DISPUTED)
+
+
+def _why(look: Look, run: RunRecord) -> str:
+    return look.why or _url(look)
+
+
+def _url(look: Look) -> str:
+    seen = look.delivery.seen if look.delivery else None
+    return seen.pull.url if seen and seen.pull else ""
+
+
+def _of_thread(look: Look, run: RunRecord) -> str:
+    point = _disputed(look)
+    said = "\n".join(f"{one_line(who, 60)}: {clean_text(words, MAX_SHOWN)}" for who, words in point.said)
+    why = clean_text(str((point.answer or {}).get("why", "")), MAX_SHOWN)
+    place = one_line(point.path, 200) + (f":{point.line}" if point.line else "")
+    return "\n".join(part for part in (place, said, f"The agent: {why}", _url(look)) if part)
+
+
+def _of_points(look: Look, run: RunRecord) -> str:
+    assert look.delivery is not None
+    wants = [one for one in look.delivery.points if one.due is Threads.OPEN]
+    told = [f"{one_line(one.path, 100) or 'review'}: {one_line(one.said[-1][1], 200)}" for one in wants[:10]]
+    return "\n".join([*told, *_bad_checks(look), _url(look)])
+
+
+def _bad_checks(look: Look) -> list[str]:
+    seen = look.delivery.seen if look.delivery else None
+    fine = (CheckState.PASSED, CheckState.SKIPPED, CheckState.NEUTRAL)
+    checks = seen.pull.checks if seen and seen.pull else ()
+    return [f"{one_line(one.name, 100)}: {one.state}" for one in checks if one.state not in fine][:10]
+
+
+def _of_checks(look: Look, run: RunRecord) -> str:
+    return "\n".join([*_bad_checks(look), _url(look)])
+
+
+def _of_refusal(look: Look, run: RunRecord) -> str:
+    key = question_key("merge-refused", look, run)
+    return f"{run.delivery.done.get(f'merge-refused:{key}', {}).get('why', '')}\n{_url(look)}".strip()
+
+
+def _of_foreign(look: Look, run: RunRecord) -> str:
+    assert look.delivery is not None
+    seen, record = look.delivery.seen, run.delivery
+    lines = [f"we left it at {record.pushed[:12] or record.head[:12]}"]
+    if seen.remote not in ("", record.pushed):
+        lines.append(f"the remote has it at {seen.remote[:12]}")
+    if not seen.is_ours:
+        lines.append(f"here it is at {seen.local[:12]}")
+    lines.append(f"see them: git log {record.head[:12]}..{(seen.remote if seen.is_ours else seen.local)[:12]}")
+    return "\n".join([*lines, _url(look)])
+
+
+_CONTEXTS: Mapping[str, Callable[[Look, RunRecord], str]] = {
+    "disputed": _of_thread,
+    "pull-rounds": _of_points,
+    "ci": _of_checks,
+    "ci-late": _of_checks,
+    "merge-refused": _of_refusal,
+    "foreign": _of_foreign,
+}

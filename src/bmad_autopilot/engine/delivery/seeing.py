@@ -1,0 +1,169 @@
+"""One look at the forge and at the branches: what a delivery is decided from."""
+
+from typing import NamedTuple
+
+from ...core.delivery import DeliveryRecord
+from ...core.records import Check
+from ...github.approval import ROBOT, CheckFact, ReviewFact
+from ...github.approving import check_fact, review_fact
+from ...github.forge import Forge
+from ...github.pulls import Pull, PullState
+from ..doors import Doors
+from ..lane import Lane
+from .lines import Lines, TakenIn
+from .plan import LOCAL, Plan
+
+SETTLES = 10.0  # seconds after which what was done can be seen; reads are up to so old
+LAG = 2.0  # between two looks where the forge has not seen a push yet
+
+
+class Seen(NamedTuple):
+    """How things stand outside."""
+
+    plan: Plan
+    branch: str
+    pull: Pull | None
+    local: str  # our branch here
+    remote: str  # and there; empty: not there
+    target: str  # the branch that the pull request goes to
+    base: str  # what that holds there
+    is_stacked: bool = False  # the epic before it is not merged yet
+    is_ours: bool = True  # what our branch holds here is what we have recorded, or on the way there
+    is_in: bool = False  # of a merged one: the remote's base holds it
+    since: str = ""  # of one that was stacked: the last commit of the epic before that ours holds
+    taken: TakenIn | None = None  # the base, merged into ours, where it has moved
+    code: str = ""
+    check: Check | None = None  # our own, on that code
+    elsewhere: str = ""  # why the work tree is not our branch as it is
+    unseen: bool = False  # the forge does not show yet what the branches hold
+    viewer: str = ""  # who we are on the forge
+    content: tuple[str, ...] = ()  # heads with the same content as ours: they differ by the base alone
+
+    files: tuple[str, ...] = ()  # that it changes; asked for only where a robot has approved it
+
+    @property
+    def checks(self) -> tuple[CheckFact, ...]:
+        return tuple(map(check_fact, self.pull.checks)) if self.pull else ()
+
+    @property
+    def reviews(self) -> tuple[ReviewFact, ...]:
+        return tuple(map(review_fact, self.pull.reviews)) if self.pull else ()
+
+
+def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Check]) -> Seen:
+    """ForgeError: it cannot be seen just now."""
+    plan = lane.delivery
+    assert plan is not None
+    lines = doors.lines()
+    if plan.kind == LOCAL:
+        return _here(lines, lane, plan, record, checks)
+    forge = doors.forge()
+    heads = lines.remote_heads(*dict.fromkeys(name for name in (lane.branch, plan.base, plan.onto) if name))
+    pull = _pull(forge, lane.branch, record)
+    before = _before(forge, plan)
+    target = plan.onto if before is not None and before.state is not PullState.MERGED else plan.base
+    is_stacked = target != plan.base
+    remote = heads[lane.branch]
+    seen = Seen(
+        plan,
+        lane.branch,
+        pull,
+        lines.head(lane.branch) or record.head,
+        remote,
+        target,
+        heads[target],
+        is_stacked,
+        is_ours=_is_ours(lines, lane.branch, record),
+        is_in=_is_in(lines, pull),
+        since=lines.fork_point(record.head, before.head) if before is not None and not is_stacked else "",
+        unseen=_is_unseen(pull, remote),
+        viewer=forge.repository().viewer,
+        files=_files(forge, pull),
+        content=_content(record),
+    )
+    return _proven(lines, lane, record, checks, seen)
+
+
+def _here(lines: Lines, lane: Lane, plan: Plan, record: DeliveryRecord, checks: dict[str, Check]) -> Seen:
+    """Without a forge: what is merged is in the base branch here."""
+    base, local = lines.head(plan.base), lines.head(lane.branch) or record.head
+    seen = Seen(plan, lane.branch, None, local, record.head, plan.base, base, content=_content(record))
+    seen = seen._replace(is_ours=_is_ours(lines, lane.branch, record), is_in=_is_in_here(lines, base, record))
+    return _proven(lines, lane, record, checks, seen)
+
+
+def _is_ours(lines: Lines, branch: str, record: DeliveryRecord) -> bool:
+    """Behind what we have recorded: killed before the branch was moved."""
+    local = lines.head(branch)
+    return not local or local == record.head or lines.contains(record.head, local)
+
+
+def _is_in(lines: Lines, pull: Pull | None) -> bool:
+    if pull is None or pull.state is not PullState.MERGED:
+        return False
+    base = lines.remote_heads(pull.base_ref)[pull.base_ref]
+    return bool(base and pull.merged_as) and lines.contains(base, pull.merged_as)
+
+
+def _is_in_here(lines: Lines, base: str, record: DeliveryRecord) -> bool:
+    merge = record.done.get(f"merge:{record.head}") or record.begun.get(f"merge:{record.head}")
+    return merge is not None and lines.contains(base, str(merge["sha"]))
+
+
+def _proven(lines: Lines, lane: Lane, record: DeliveryRecord, checks: dict[str, Check], seen: Seen) -> Seen:
+    if seen.is_in or (seen.pull is not None and seen.pull.state is PullState.MERGED):
+        return seen
+    code = lines.code(record.head)
+    moved = bool(seen.base) and not seen.is_stacked and not lines.contains(record.head, seen.base)
+    message = f"Take {seen.target} into {lane.branch}"
+    taken = lines.take_in(record.head, seen.base, seen.since, seen.base, message) if moved else None
+    elsewhere = lines.stands(lane.branch, record.head)
+    return seen._replace(code=code, check=checks.get(code), taken=taken, elsewhere=elsewhere)
+
+
+def _pull(forge: Forge, branch: str, record: DeliveryRecord) -> Pull | None:
+    """By its number, once that is known; else by its head. One that somebody closed before is not ours."""
+    if record.pull:
+        return forge.pull(record.pull)
+    marks = [mark for mark in forge.pulls_from(branch) if not mark.is_foreign]
+    ours = [mark for mark in marks if mark.state is PullState.OPEN]
+    ours += [mark for mark in marks if mark.state is PullState.MERGED and mark.head in record.known]
+    return forge.pull(ours[0].number) if ours else None
+
+
+def _files(forge: Forge, pull: Pull | None) -> tuple[str, ...]:
+    """A pull request that changes what judges it may have brought its own robot."""
+    is_open = pull is not None and pull.state is PullState.OPEN
+    if pull is None or not is_open or not any(one.author.login == ROBOT for one in pull.reviews):
+        return ()
+    return tuple(forge.changed_files(pull.number))
+
+
+def _is_unseen(pull: Pull | None, remote: str) -> bool:
+    return pull is not None and pull.state is PullState.OPEN and bool(remote) and pull.head != remote
+
+
+class _Before(NamedTuple):
+    state: PullState
+    head: str
+
+
+def _before(forge: Forge, plan: Plan) -> _Before | None:
+    """The epic's before it, that this one was begun on."""
+    marks = [mark for mark in forge.pulls_from(plan.onto) if not mark.is_foreign] if plan.onto else []
+    merged = [mark for mark in marks if mark.state is PullState.MERGED]
+    found = next(iter(merged or marks), None)
+    return _Before(found.state, found.head) if found else None
+
+
+def _content(record: DeliveryRecord) -> tuple[str, ...]:
+    """The heads we have pushed that differ from the last one by the base alone."""
+    pushes = sorted(
+        (one for name, one in record.done.items() if name.startswith("push:")), key=lambda one: float(one["at"])
+    )
+    found = []
+    for one in reversed(pushes):
+        found.append(str(one["key"]))
+        if one.get("content", True):
+            break
+    return tuple(found)

@@ -1,0 +1,122 @@
+"""Review threads: whose words count, what an agent said of them, what is still to be done about each. Pure."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...core.delivery import Data
+from ...core.facts import Threads
+from ...core.records import RunRecord
+from ...github.approval import TRUSTED
+from ...github.forge import COPILOT
+from ...github.pulls import Actor, Pull, Review, ReviewState, Thread
+from ...github.quoting import marker
+
+FIXED, DISAGREES = "fixed", "disagrees"
+MARK = "bmad-autopilot"
+
+
+class Point(NamedTuple):
+    """One thing that a reviewer wants, and what is to be done about it."""
+
+    thread: str  # its id; of a review without threads the review's
+    path: str
+    line: int | None
+    hunk: str
+    said: tuple[tuple[str, str], ...]  # who, and what, as it was written
+    comments: int  # of others
+    due: Threads
+    answer: Data | None = None
+    is_thread: bool = True
+    commit: str = ""  # that answers it
+
+
+def is_trusted(author: Actor, trusted: Iterable[str]) -> bool:
+    """Copilot is a bot of that name; people are those who belong here, or are named in the settings."""
+    if author.is_bot:
+        return author.login == COPILOT or f"{author.login}[bot]" in trusted
+    return author.association in TRUSTED or author.login in trusted
+
+
+def reply_mark(point: Point) -> str:
+    """Our reply to what was said so far: a further comment is answered anew, and so is a new decision."""
+    return marker(f"reply:{reply_key(point)}")
+
+
+def points_of(pull: Pull, run: RunRecord, trusted: Iterable[str], viewer: str) -> list[Point]:
+    """`viewer`: who we are there. A comment is ours by its author and its mark: others can write the mark too."""
+    known = tuple(trusted)
+    threads = [thread for thread in pull.threads if not thread.is_resolved]
+    found = [_of_thread(thread, run, known, viewer) for thread in threads]
+    return found + [point for review in _wishes(pull, known) if (point := _of_review(review, run)) is not None]
+
+
+def worst(points: Iterable[Point]) -> Threads:
+    every = {point.due for point in points}
+    order = (Threads.REPLY, Threads.RESOLVE, Threads.OPEN, Threads.DISPUTED, Threads.STRANGE)
+    return next((due for due in order if due in every), Threads.NONE)
+
+
+def _of_thread(thread: Thread, run: RunRecord, trusted: tuple[str, ...], viewer: str) -> Point:
+    ours = [one for one in thread.comments if one.author.login == viewer and f"<!-- {MARK}:" in one.body]
+    others = [one for one in thread.comments if one not in ours]
+    heard = [one for one in others if is_trusted(one.author, trusted)]
+    answer = run.delivery.answers.get(thread.id)
+    said = tuple((one.author.login, one.body) for one in heard)
+    point = Point(thread.id, thread.path, thread.line, thread.hunk, said, len(heard), Threads.STRANGE, answer)
+    if not heard or not others or not is_trusted(others[0].author, trusted):
+        return point
+    if answer is None or int(answer.get("comments", 0)) < len(heard):
+        return point._replace(due=Threads.OPEN)
+    point = point._replace(commit=_commit(answer, run))
+    is_replied = any(reply_mark(point) in one.body for one in ours)
+    return point._replace(due=_answered(point, answer, run, is_replied))
+
+
+def _answered(point: Point, answer: Data, run: RunRecord, is_replied: bool) -> Threads:
+    if not (is_replied or run.delivery.is_done("reply", reply_key(point))):
+        return Threads.REPLY
+    if answer["answer"] == FIXED:
+        return _resolved(point, run)
+    word = decided(run, "disputed", reply_key(point))
+    if word == "close-thread":
+        return _resolved(point, run)
+    return {"insist": Threads.OPEN, "leave-thread": Threads.STRANGE}.get(word, Threads.DISPUTED)
+
+
+def _resolved(point: Point, run: RunRecord) -> Threads:
+    """Open after all, though we have closed it: somebody wants it so, or the forge has not seen it yet."""
+    return Threads.STRANGE if run.delivery.is_done("resolve", reply_key(point)) else Threads.RESOLVE
+
+
+def reply_key(point: Point) -> str:
+    return f"{point.thread}:{point.comments}:{(point.answer or {}).get('story', '')}"
+
+
+def decided(run: RunRecord, code: str, key: str) -> str:
+    """What a person last said to this very question."""
+    said = [one for one in run.answers if one.get("code") == code and one.get("key") == key]
+    return str(said[-1].get("means", "")) if said else ""
+
+
+def _commit(answer: Data, run: RunRecord) -> str:
+    own = str(answer.get("commit", ""))
+    story = run.stories.get(str(answer.get("story", "")))
+    return own or (story.commits.get("done", "") if story else "")
+
+
+def _wishes(pull: Pull, trusted: tuple[str, ...]) -> list[Review]:
+    """Reviews that ask for changes in words alone, the last of each author."""
+    last: dict[tuple[str, bool], Review] = {}
+    for review in pull.reviews:
+        if review.state in (ReviewState.APPROVED, ReviewState.CHANGES, ReviewState.DISMISSED):
+            last[review.author.login, review.author.is_bot] = review
+    asking = [one for one in last.values() if one.state is ReviewState.CHANGES and one.body.strip()]
+    return [one for one in asking if is_trusted(one.author, trusted)]
+
+
+def _of_review(review: Review, run: RunRecord) -> Point | None:
+    """Answered once: whether that is enough, its author says by another review."""
+    if review.id in run.delivery.answers:
+        return None
+    said = ((review.author.login, review.body),)
+    return Point(review.id, "", None, "", said, 1, Threads.OPEN, is_thread=False)

@@ -1,0 +1,81 @@
+"""The doors of a delivery: the forge, the branches, and what a pull request says."""
+
+import os
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...board.epics import read_all_epics
+from ...board.epics_files import find_epics_files
+from ...board.stories import criteria_of
+from ...core.errors import AutopilotError
+from ...core.records import RunRecord
+from ...core.statuses import DONE, Kind
+from ...files import read_text
+from ..delivery.rounds import round_key
+from .repository import RepositoryDoors
+
+if TYPE_CHECKING:  # most runs deliver nothing
+    from ...github.forge import Forge
+    from ...github.git import Git
+    from ..delivery.lines import Lines
+
+ForgeMaker = Callable[["Git", str], "Forge"]
+
+
+class DeliveryDoors(RepositoryDoors):
+    forge_maker: "ForgeMaker | None" = None  # None: GitHub, by gh
+
+    def forge(self) -> "Forge":
+        return self._forge
+
+    @cached_property
+    def _forge(self) -> "Forge":
+        remote = self.project.config.github.remote
+        if self.forge_maker is not None:
+            return self.forge_maker(self.git, remote)
+        from ...github.gh_forge import find_forge
+
+        return find_forge(self.git, remote, wait=self._pause)
+
+    def _pause(self, seconds: float) -> None:
+        self.waiting.until(time.time() + seconds)
+
+    def lines(self) -> "Lines":
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> "Lines":
+        from ..delivery.real_lines import RealLines
+
+        board = self._from_top(self.project.require_board())
+        key = round_key(self.lane.key, 1)
+        remote = self.project.config.github.remote
+        return RealLines(self.git, remote, board, lambda tree: self._code(tree, key), self.dirty)
+
+    def pull_text(self, run: RunRecord) -> tuple[str, str]:
+        from ..delivery.pull_text import Told, pull_body, pull_title
+
+        board = self.board()
+        rows = [row for row in board.rows.values() if row.kind is Kind.STORY and row.epic == self.lane.epic]
+        titles = self._titles()
+        stories = [
+            Told(row.key, titles.get(row.number, ""), self._criteria(row.key), row.meaning == DONE)
+            for row in sorted(rows, key=lambda row: row.order)
+        ]
+        return pull_title(self.lane), pull_body(self.lane, run, stories)
+
+    def _titles(self) -> dict[str, str]:
+        try:
+            found = read_all_epics(find_epics_files(self.project.folders.planning)).stories()
+        except AutopilotError:
+            return {}
+        return {story.number: story.title for story in found}
+
+    def _criteria(self, key: str) -> tuple[str, ...]:
+        path = self.books(key).story
+        try:
+            return criteria_of(read_text(path)) if path and os.path.exists(path) else ()
+        except AutopilotError:
+            return ()

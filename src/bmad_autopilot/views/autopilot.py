@@ -1,0 +1,104 @@
+"""What the autopilot is about to do, and what it came to."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .log_lines import fit
+from .terminal import Terminal, clean, display_width, pad
+
+LABEL = 9
+MOST = 20
+
+
+class Planned(NamedTuple):
+    key: str
+    title: str
+    told: str  # stories left, or that it is gone on with
+
+
+class Outset(NamedTuple):
+    epics: tuple[Planned, ...]
+    goes_to: str  # where finished epics go
+    merges: str  # when
+    stacks: str  # what an epic begins from
+    agents: str
+    checks: str
+
+
+class LaneTold(NamedTuple):
+    key: str
+    stage: str
+    pull: int
+    why: str
+    run: str
+
+
+class Came(NamedTuple):
+    exit_code: int
+    merged: tuple[str, ...]
+    lanes: tuple[LaneTold, ...]
+    next: tuple[tuple[str, str], ...]
+    where: str = "merged"
+
+
+def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
+    count = len(view.epics)
+    head = (
+        f"autopilot: {count} {'epic' if count == 1 else 'epics'} to do"
+        if count
+        else "autopilot: no epic is left to begin"
+    )
+    yield from (out.style(line, "bold") for line in fit(head, out, ""))
+    width = max((display_width(clean(one.key)) for one in view.epics), default=0)
+    for one in view.epics[:MOST]:
+        title = f"{clean(one.title)}  " if one.title else ""
+        yield from fit(f"  {pad(clean(one.key), width)}  {title}({clean(one.told)})", out, " " * 4)
+    if count > MOST:
+        yield f"  … {count - MOST} more"
+    rows = (
+        ("delivery", view.goes_to),
+        ("merge", view.merges),
+        ("order", view.stacks),
+        ("agents", view.agents),
+        ("checks", view.checks),
+    )
+    for label, text in rows:
+        if text:
+            yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+
+
+_STAGES = {
+    "waits": ("waits for", "cyan"),
+    "asks": ("asks you:", "yellow"),
+    "blocked": ("is blocked:", "red"),
+    "work": ("stands", "yellow"),
+    "moved": ("can go on", "yellow"),
+}
+
+
+def came_lines(view: Came, out: Terminal) -> Iterator[str]:
+    count = len(view.merged)
+    if count:
+        words = f"{count} {'epic is' if count == 1 else 'epics are'} merged: {', '.join(view.merged)}"
+    else:
+        words = "no epic was merged" if view.lanes else "nothing was left to do"
+    yield from (out.style(line, "green" if count else "bold") for line in fit(clean(words), out, ""))
+    for lane in view.lanes:
+        word, color = _STAGES.get(lane.stage, (lane.stage, ""))
+        number = f" (#{lane.pull})" if lane.pull else ""
+        first = f"  {clean(lane.key)}{number} {out.style(word, color) if out.color else word} "
+        yield from fit(f"{first}{clean(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
+    width = max((display_width(clean(command)) for command, _ in view.next), default=0)
+    for index, (command, purpose) in enumerate(view.next):
+        label = pad("next" if index == 0 else "", LABEL)
+        yield from fit(f"  {label} {pad(clean(command), width)}   {clean(purpose)}", out, " " * (LABEL + 5))
+
+
+def outset_document(view: Outset) -> dict[str, object]:
+    epics = [{"key": one.key, "title": one.title, "told": one.told} for one in view.epics]
+    return {"epics": epics, "delivery": view.goes_to, "merge": view.merges}
+
+
+def came_document(view: Came) -> dict[str, object]:
+    lanes = [lane._asdict() for lane in view.lanes]
+    return {"merged": list(view.merged), "lanes": lanes, "exit_code": view.exit_code}

@@ -1,0 +1,367 @@
+"""GitHub as a Forge: what is asked, what is read, what is sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bmad_autopilot.github.forge import COPILOT, Forge, ForgeError, Trouble
+from bmad_autopilot.github.gh_forge import GhForge
+from bmad_autopilot.github.pulls import CheckState, PullOrder, PullState, RemoteCheck
+from tests.github.gh_script import (
+    BASE,
+    HEAD,
+    Data,
+    Response,
+    Script,
+    ScriptedGh,
+    check_run,
+    comment,
+    mark,
+    page,
+    paged,
+    pull,
+    review,
+    thread,
+)
+
+ROOT = "repos/acme/widgets"
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def forge(script: Script) -> Forge:
+    return GhForge(ScriptedGh(script), "acme", "widgets")
+
+
+def trouble(ask: Callable[[], object]) -> Trouble:
+    with pytest.raises(ForgeError) as caught:
+        ask()
+    return caught.value.trouble
+
+
+def in_repository(**found: Any) -> Callable[[Data], Data]:
+    return lambda variables: {"repository": found}
+
+
+def show(script: Script, **changes: Any) -> None:
+    script.queries["AutopilotPull"] = in_repository(pullRequest=pull(**changes))
+
+
+def test_a_repository_tells_what_may_be_done_there(forge: Forge, script: Script) -> None:
+    found = {
+        "id": "R_1",
+        "name": "widgets",
+        "owner": {"login": "acme"},
+        "isArchived": True,
+        "isFork": True,
+        "viewerPermission": "READ",
+        "squashMergeAllowed": False,
+        "deleteBranchOnMerge": True,
+        "defaultBranchRef": None,
+        "parent": {"nameWithOwner": "up/widgets"},
+    }
+    script.queries["AutopilotRepository"] = lambda variables: {"viewer": {"login": "me[bot]"}, "repository": found}
+    seen = forge.repository()
+    assert (seen.full_name, seen.viewer, seen.default_branch, seen.parent) == (
+        "acme/widgets",
+        "me",
+        "",
+        "up/widgets",
+    )
+    assert (seen.is_archived, seen.is_fork, seen.can_push, seen.squash_allowed) == (True, True, False, False)
+    found["viewerPermission"] = "WRITE"
+    assert forge.repository().can_push
+
+
+def test_a_hundred_are_watched_by_one_query(forge: Forge, script: Script) -> None:
+    script.queries["AutopilotWatch"] = lambda variables: {
+        "repository": {f"p{i}": mark(variables[f"n{i}"]) for i in range(100)}
+    }
+    assert [seen.number for seen in forge.watch(range(1, 101))] == list(range(1, 101))
+    assert len(script.asked) == 1
+    assert forge.watch([]) == []
+    assert len(script.asked) == 1
+
+
+def test_one_that_is_not_there_does_not_hide_the_others(forge: Forge, script: Script) -> None:
+    error = {"type": "NOT_FOUND", "path": ["repository", "p0"], "message": "Could not resolve to a PullRequest"}
+    data = {"repository": {"p0": None, "p1": mark(8)}}
+    script.queries["AutopilotWatch"] = lambda variables: {"data": data, "errors": [error]}
+    assert [seen.number for seen in forge.watch([7, 8])] == [8]
+    error["path"] = ["repository"]
+    assert trouble(lambda: forge.watch([7, 8])) is Trouble.MISSING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"headRefOid": "d" * 40},
+        {"baseRef": {"target": {"oid": "d" * 40}}},
+        {"baseRefName": "other"},
+        {"state": "MERGED"},
+        {"isDraft": True},
+        {"isInMergeQueue": True},
+        {"mergeable": "CONFLICTING"},
+        {"reviewDecision": "APPROVED"},
+        {"updatedAt": "2026-11-16T10:00:01Z"},
+        {"headRef": {"target": {"oid": HEAD, "statusCheckRollup": {"state": "FAILURE"}}}},
+        {
+            "headRef": {
+                "target": {"oid": HEAD, "statusCheckRollup": {"state": "SUCCESS", "counted": {"totalCount": 2}}}
+            }
+        },
+        {"headRef": None},
+        {"lastReviews": {"totalCount": 1, "nodes": [{"id": "R1", "state": "DISMISSED"}]}},
+        {"lastThreads": {"totalCount": 1, "nodes": [{"isResolved": True, "isOutdated": False}]}},
+    ],
+)
+def test_whatever_matters_changes_the_fingerprint(forge: Forge, script: Script, changes: Data) -> None:
+    marks = iter([mark(), mark(), mark(**changes)])
+    script.queries["AutopilotWatch"] = lambda variables: {"repository": {"p0": next(marks)}}
+    first, same, other = (forge.watch([7])[0].fingerprint for _ in range(3))
+    assert first == same != other
+
+
+def test_the_whole_has_the_fingerprint_of_its_mark(forge: Forge, script: Script) -> None:
+    show(script)
+    script.queries["AutopilotWatch"] = in_repository(p0=mark())
+    assert forge.pull(7).fingerprint == forge.watch([7])[0].fingerprint
+
+
+def test_ours_are_found_among_the_open_ones(forge: Forge, script: Script) -> None:
+    names = [f"x/{i}" for i in range(150)] + ["feature/epic-2"]
+    rows = [{"number": i, "headRefName": name} for i, name in enumerate(names)]
+    script.queries["AutopilotOpenPulls"] = lambda variables: {
+        "repository": {"pullRequests": paged(rows, 100, variables["after"])}
+    }
+    script.queries["AutopilotWatch"] = lambda variables: {"repository": {"p0": mark(variables["n0"])}}
+    assert [seen.number for seen in forge.pulls_of("feature/epic-")] == [150]
+    assert len(script.asked) == 3
+
+
+def test_a_forks_branch_of_the_same_name_is_not_ours(forge: Forge, script: Script) -> None:
+    rows = [mark(9, state="CLOSED"), mark(8, isCrossRepository=True), mark(7, state="MERGED")]
+    script.queries["AutopilotPullsFrom"] = in_repository(pullRequests=page(rows))
+    found = forge.pulls_from("feature/epic-1")
+    assert [(seen.number, seen.state) for seen in found] == [(9, PullState.CLOSED), (7, PullState.MERGED)]
+
+
+def test_a_pull_request_is_read_whole(forge: Forge, script: Script) -> None:
+    show(script)
+    seen = forge.pull(7)
+    assert (seen.id, seen.head, seen.base, seen.labels) == ("PR_7", HEAD, BASE, ("epic",))
+    assert (seen.author.login, seen.author.is_bot, seen.requested) == ("bot", True, (COPILOT,))
+    assert seen.pushed - seen.created == 1.5 * 3600
+    (check,) = seen.checks
+    assert (check.name, check.state, check.required, check.workflow) == ("unit", CheckState.PASSED, True, "CI")
+    assert (check.job, check.run) == (70, 9)
+    assert seen.threads[0].hunk == "@@ -1 +1 @@ 1"
+
+
+def test_250_threads_and_their_comments_are_read_to_the_end(forge: Forge, script: Script) -> None:
+    said = [comment(i, f"words {i}") for i in range(170)]
+    rows = [thread(i) for i in range(250)]
+    rows[120] = thread(120, paged(said, 50, None))
+    reviews = [review(i) for i in range(130)]
+    show(script, reviewThreads=paged(rows, 100, None), reviews=paged(reviews, 100, None))
+
+    def more(name: str, items: list[Data]) -> Callable[[Data], Data]:
+        return lambda v: {"repository": {"pullRequest": {name: paged(items, 100, v["after"])}}}
+
+    script.queries["AutopilotThreads"] = more("reviewThreads", rows)
+    script.queries["AutopilotReviews"] = more("reviews", reviews)
+    script.queries["AutopilotThreadComments"] = lambda v: {"node": {"comments": paged(said, 100, v["after"])}}
+    seen = forge.pull(7)
+    assert [one.id for one in seen.threads] == [f"T{i}" for i in range(250)]
+    assert [one.body for one in seen.threads[120].comments] == [f"words {i}" for i in range(170)]
+    assert [one.number for one in seen.reviews] == list(range(130))
+
+
+def test_checks_are_those_of_exactly_this_head(forge: Forge, script: Script) -> None:
+    rollup = {"contexts": page([check_run("other")])}
+    ahead = {"target": {"oid": "d" * 40, "checkSuites": {"nodes": []}, "statusCheckRollup": rollup}}
+    rows = [check_run(f"job {i}") for i in range(150)]
+    script.queries["AutopilotChecks"] = lambda v: {
+        "repository": {"object": {"statusCheckRollup": {"contexts": paged(rows, 100, v["after"])}}}
+    }
+    for head_ref in (ahead, None):
+        show(script, headRef=head_ref)
+        assert len(forge.pull(7).checks) == 150
+    assert script.asked[-1].body["variables"]["head"] == HEAD
+
+
+def test_a_commit_without_checks_has_none_and_an_unknown_one_is_waited_for(forge: Forge, script: Script) -> None:
+    show(script, headRef=None)
+    script.queries["AutopilotChecks"] = in_repository(object={"statusCheckRollup": None})
+    assert forge.pull(7).checks == ()
+    script.queries["AutopilotChecks"] = in_repository(object=None)
+    assert trouble(lambda: forge.pull(7)) is Trouble.AWAY
+
+
+def test_pages_without_an_end_are_given_up(forge: Forge, script: Script) -> None:
+    show(script, reviews=page([], "0"))
+    script.queries["AutopilotReviews"] = in_repository(pullRequest={"reviews": page([], "0")})
+    assert trouble(lambda: forge.pull(7)) is Trouble.ODD
+
+
+def test_the_log_of_a_job_is_read_to_its_error(forge: Forge, script: Script) -> None:
+    lines = [f"2026-11-16T10:00:00.1234567Z line {i}" for i in range(500)]
+    lines[450] = "2026-11-16T10:00:00.1234567Z ##[error]It broke"
+    data = "\n".join(lines).encode() + b"\xff\xfe"
+    script.rest[f"GET {ROOT}/actions/jobs/70/logs"] = Response(200, data, {"content-type": "text/plain"})
+    seen = forge.log_tail(RemoteCheck("unit", CheckState.FAILED, job=70)).splitlines()
+    assert (len(seen), seen[-6], seen[-1]) == (200, "##[error]It broke", "line 455")
+    assert forge.log_tail(RemoteCheck("unit", CheckState.FAILED, job=71)) == ""
+    assert forge.log_tail(RemoteCheck("status", CheckState.FAILED)) == ""
+
+
+def test_renamed_files_are_listed_under_both_names(forge: Forge, script: Script) -> None:
+    many = [{"filename": f"f{i}"} for i in range(99)]
+    renamed = {"filename": "new", "previous_filename": ".github/workflows/ci.yml"}
+    script.rest[f"GET {ROOT}/pulls/7/files?per_page=100&page=1"] = Response(200, [*many, renamed])
+    script.rest[f"GET {ROOT}/pulls/7/files?per_page=100&page=2"] = Response(200, [{"filename": "last"}])
+    assert forge.changed_files(7)[-3:] == ["new", ".github/workflows/ci.yml", "last"]
+
+
+def test_more_files_than_github_lists_is_an_error(forge: Forge, script: Script) -> None:
+    full = Response(200, [{"filename": f"f{i}"} for i in range(100)])
+    for i in range(1, 32):
+        script.rest[f"GET {ROOT}/pulls/7/files?per_page=100&page={i}"] = full
+    assert trouble(lambda: forge.changed_files(7)) is Trouble.ODD
+
+
+def test_a_pull_request_is_opened_with_harmless_words(forge: Forge, script: Script) -> None:
+    script.rest[f"POST {ROOT}/pulls"] = Response(201, {"number": 12})
+    order = PullOrder("feature/epic-1", "main", "Epic 1 by @bob", "fixes #3\n\n<!-- x -->", is_draft=True)
+    assert forge.open_pull(order) == 12
+    sent = script.effects()[0].body
+    assert (sent["head"], sent["base"], sent["draft"]) == ("feature/epic-1", "main", True)
+    assert (sent["title"], sent["body"]) == ("Epic 1 by ＠bob", "fixes no. 3")
+
+
+def test_a_second_one_is_refused(forge: Forge, script: Script) -> None:
+    body = {"message": "Validation Failed", "errors": [{"message": "A pull request already exists for acme:x."}]}
+    script.rest[f"POST {ROOT}/pulls"] = Response(422, body)
+    assert trouble(lambda: forge.open_pull(PullOrder("x", "main", "t", "b"))) is Trouble.REFUSED
+
+
+def test_small_effects_are_sent_as_github_takes_them(forge: Forge, script: Script) -> None:
+    show(script)
+    seen = forge.pull(7)
+    script.queries |= dict.fromkeys(
+        ("AutopilotMarkReady", "AutopilotReply", "AutopilotResolve", "AutopilotEnqueue"),
+        lambda variables: {"x": {}},
+    )
+    for path in (
+        "pulls/7",
+        "issues/7/labels",
+        "issues/7/comments",
+        "pulls/7/reviews",
+        "pulls/7/requested_reviewers",
+    ):
+        script.rest[f"POST {ROOT}/{path}"] = script.rest[f"PATCH {ROOT}/{path}"] = Response(200, {})
+    script.rest[f"PUT {ROOT}/pulls/7/reviews/5/dismissals"] = Response(200, {})
+    forge.edit_pull(7, base_ref="main")
+    forge.edit_pull(7)
+    forge.close_pull(7)
+    forge.reopen_pull(7)
+    forge.add_labels(7, ["epic"])
+    forge.add_labels(7, [])
+    forge.comment(7, "@x")
+    forge.approve(7, HEAD, "good")
+    forge.dismiss(7, 5, "stale")
+    forge.request_review(seen, "ann")
+    forge.request_review(seen, "acme/core")
+    forge.mark_ready(seen)
+    forge.reply("T1", "done @x")
+    forge.resolve("T1")
+    forge.enqueue(seen)
+    sent = [(one.path.removeprefix(f"{ROOT}/"), one.body) for one in script.effects()]
+    assert sent[:-4] == [
+        ("pulls/7", {"base": "main"}),
+        ("pulls/7", {"state": "closed"}),
+        ("pulls/7", {"state": "open"}),
+        ("issues/7/labels", {"labels": ["epic"]}),
+        ("issues/7/comments", {"body": "＠x"}),
+        ("pulls/7/reviews", {"event": "APPROVE", "commit_id": HEAD, "body": "good"}),
+        ("pulls/7/reviews/5/dismissals", {"message": "stale", "event": "DISMISS"}),
+        ("pulls/7/requested_reviewers", {"reviewers": ["ann"]}),
+        ("pulls/7/requested_reviewers", {"team_reviewers": ["core"]}),
+    ]
+    assert [body["variables"] for _, body in sent[-4:]] == [
+        {"pull": "PR_7"},
+        {"thread": "T1", "body": "done ＠x"},
+        {"thread": "T1"},
+        {"pull": "PR_7", "head": HEAD},
+    ]
+
+
+def test_copilot_is_asked_by_login_and_on_old_servers_by_rest(forge: Forge, script: Script) -> None:
+    show(script)
+    seen = forge.pull(7)
+    error = {"message": "Field 'requestReviewsByLogin' doesn't exist on type 'Mutation'"}
+    script.queries["AutopilotRequestReview"] = lambda v: {"errors": [error]}
+    script.rest[f"POST {ROOT}/pulls/7/requested_reviewers"] = Response(201, {})
+    forge.request_review(seen, COPILOT)
+    assert [one.body for one in script.effects()][1] == {"reviewers": [f"{COPILOT}[bot]"]}
+    error |= {"type": "NOT_FOUND", "message": "Could not resolve to a Bot"}
+    assert trouble(lambda: forge.request_review(seen, COPILOT)) is Trouble.REFUSED
+    script.queries["AutopilotRequestReview"] = lambda v: {"requestReviewsByLogin": {}}
+    forge.request_review(seen, COPILOT)
+    assert script.effects()[-1].body["variables"] == {"pull": "PR_7", "bots": [COPILOT]}
+
+
+def test_a_job_is_run_again_or_its_run(forge: Forge, script: Script) -> None:
+    script.rest[f"POST {ROOT}/actions/jobs/70/rerun"] = Response(201)
+    script.rest[f"POST {ROOT}/actions/runs/9/rerun-failed-jobs"] = Response(201)
+    forge.rerun(RemoteCheck("a", CheckState.FAILED, job=70, run=9))
+    forge.rerun(RemoteCheck("a", CheckState.FAILED, run=9))
+    assert [one.path.rsplit("/", 1)[1] for one in script.asked] == ["rerun", "rerun-failed-jobs"]
+    assert trouble(lambda: forge.rerun(RemoteCheck("a", CheckState.FAILED))) is Trouble.REFUSED
+
+
+def test_a_merge_is_a_squash_of_this_head(forge: Forge, script: Script) -> None:
+    script.rest[f"PUT {ROOT}/pulls/7/merge"] = Response(200, {"sha": "e" * 40, "merged": True})
+    trailers = "Text\n\nAutopilot-Step: r/dev/1\nCo-authored-by: A <a@b.example>"
+    assert forge.merge(7, HEAD, "Epic 1 (#7)", trailers) == "e" * 40
+    assert script.effects()[0].body == {
+        "merge_method": "squash",
+        "sha": HEAD,
+        "commit_title": "Epic 1 (#7)",
+        "commit_message": trailers,
+    }
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response(405, {"message": "Pull Request is not mergeable"}),
+        Response(409, {"message": "Head branch was modified. Review and try the merge again."}),
+        Response(200, {"merged": False, "message": "no"}),
+        Response(200, {}),
+    ],
+)
+def test_what_is_not_merged_is_refused(forge: Forge, script: Script, response: Response) -> None:
+    script.rest[f"PUT {ROOT}/pulls/7/merge"] = response
+    assert trouble(lambda: forge.merge(7, HEAD, "s", "b")) is Trouble.REFUSED
+
+
+def test_a_branch_is_deleted_only_while_it_holds_that_commit(forge: Forge, script: Script) -> None:
+    place = "heads/feature%2Fepic-1"
+    forge.delete_branch("feature/epic-1", HEAD)
+    assert script.effects() == []
+    script.rest[f"GET {ROOT}/git/ref/{place}"] = Response(200, {"object": {"sha": "d" * 40}})
+    assert trouble(lambda: forge.delete_branch("feature/epic-1", HEAD)) is Trouble.REFUSED
+    assert script.effects() == []
+    script.rest[f"GET {ROOT}/git/ref/{place}"] = Response(200, {"object": {"sha": HEAD}})
+    for response in (Response(204), Response(422, {"message": "Reference does not exist"}), Response(404, {})):
+        script.rest[f"DELETE {ROOT}/git/refs/{place}"] = response
+        forge.delete_branch("feature/epic-1", HEAD)
+    assert len(script.effects()) == 3
+    script.rest[f"DELETE {ROOT}/git/refs/{place}"] = Response(422, {"message": "Protected"})
+    assert trouble(lambda: forge.delete_branch("feature/epic-1", HEAD)) is Trouble.REFUSED
