@@ -76,6 +76,9 @@ def show(tmp_path_factory: pytest.TempPathFactory) -> Show:
 def test_a_transcript_that_a_newcomer_can_follow(show: Show) -> None:
     assert (show.code, show.err) == (0, "")
     text = re.sub(r"(?m)^[0-9a-f]{7} ", "abc1234 ", masked(show.out))
+    text = re.sub(r"(commit )[0-9a-f]{40}", r"\g<1>abc1234", text)
+    text = re.sub(r"(at|pushed |as) [0-9a-f]{7}\b", r"\g<1> abc1234", text)
+    text = re.sub(r"(?m)^Date: .*$", "Date:   some day", text)
     text = re.sub(r"\d+ min N.N s", "N.N s", text)
     text = re.sub(r"kill -9 \d+", "kill -9 PID", text)
     text = text.replace(str(show.root), "FOLDER/ledger")
@@ -84,10 +87,10 @@ def test_a_transcript_that_a_newcomer_can_follow(show: Show) -> None:
 
 def test_it_leaves_what_it_says_and_nothing_else(show: Show) -> None:
     facts = check(str(show.root), 3)
-    assert facts._replace(dollars=round(facts.dollars, 3)) == Facts(3, 5, 12, 4.32)
+    assert facts._replace(dollars=round(facts.dollars, 3)) == Facts(3, 6, 13, 4.38)
     assert list(show.home.iterdir()) == []
     no_process_is_left(show.home)
-    assert list(show.root.parent.iterdir()) == [show.root]
+    assert sorted(show.root.parent.iterdir()) == [show.root, show.root.with_name("ledger.git")]
     assert list(show.root.parent.parent.iterdir()) == [show.root.parent]
 
 
@@ -112,7 +115,12 @@ def test_a_story_that_is_not_done(kept: Path) -> None:
 
 def test_a_commit_too_many(kept: Path) -> None:
     git(kept, "commit", "--quiet", "--allow-empty", "--message", "Story 1-2-count-accounts")
-    refused(kept, "the commits")
+    refused(kept, "the base branch")
+
+
+def test_a_merge_that_the_remote_does_not_have(kept: Path) -> None:
+    git(kept, "update-ref", "refs/remotes/origin/main", "main~1")
+    refused(kept, "whether the remote has it")
 
 
 def test_work_that_is_not_committed(kept: Path) -> None:

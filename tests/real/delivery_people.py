@@ -20,14 +20,19 @@ REMARKS = (
 )
 
 
+SECOND = "src/ledger/list_payments.py"  # the second epic's
+
+
 def red_until_mended(read: Read, attempt: int) -> Verdict:
-    return PASS if read(MENDED) is not None else Verdict("failure", b"\xff\xfeboom: a case is missing\n")
+    """The first epic's."""
+    is_fine = read(MENDED) is not None or read(SECOND) is not None
+    return PASS if is_fine else Verdict("failure", b"\xff\xfeboom: a case is missing\n")
 
 
 def remarks(pull: SimPull, review: int) -> Sequence[Remark]:
     if review:
         return ()
-    return REMARKS if pull.head_ref.endswith("-1") else (Remark("src/ledger/list_payments.py", 1, "Why so?"),)
+    return REMARKS if pull.head_ref.endswith("-1") else (Remark(SECOND, 1, "Why so?"),)
 
 
 class Maintainer(SimMaintainer):

@@ -13,6 +13,7 @@ from .running_options import RunOptions, file_options
 if TYPE_CHECKING:
     from ..engine.autopilot.lanes import Held
     from ..engine.autopilot.supervising import Ending, Wishes
+    from ..engine.world.delivery import ForgeMaker
     from ..project.open import Project
     from ..views.autopilot import Came, Outset
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run", is_flag=True, help="Only show which epics would be taken up, and how they are delivered."
 )
+@click.option("--rehearse", is_flag=True, hidden=True, help="GitHub is played here, on a bare repository.")
 @file_options
 @click.pass_context
 def autopilot(
@@ -32,6 +34,7 @@ def autopilot(
     go_on: bool,
     draft: bool,
     dry_run: bool,
+    rehearse: bool,
     options: RunOptions,
 ) -> NoReturn:
     """Take epics to merged pull requests, one after another.
@@ -46,7 +49,8 @@ def autopilot(
     if dry_run:
         _show(ctx, patterns, as_json=options.as_json)
     caps = Caps(options.max_cost, options.max_hours)
-    fly(ctx, Wishes(patterns, go_on, draft, caps, options.unattended, options.session), as_json=options.as_json)
+    wishes = Wishes(patterns, go_on, draft, caps, options.unattended, options.session)
+    fly(ctx, wishes, as_json=options.as_json, rehearse=rehearse)
 
 
 def _show(ctx: click.Context, patterns: tuple[str, ...], *, as_json: bool) -> NoReturn:
@@ -62,7 +66,7 @@ def _show(ctx: click.Context, patterns: tuple[str, ...], *, as_json: bool) -> No
     ctx.exit(EXIT_DONE)
 
 
-def fly(ctx: click.Context, wishes: "Wishes", *, as_json: bool) -> NoReturn:
+def fly(ctx: click.Context, wishes: "Wishes", *, as_json: bool, rehearse: bool = False) -> NoReturn:
     from ..engine.autopilot.supervising import autopilot
     from ..views import autopilot as view
     from ..views.run_view import EventView
@@ -78,13 +82,19 @@ def fly(ctx: click.Context, wishes: "Wishes", *, as_json: bool) -> NoReturn:
             if isinstance(shown, EventView):
                 shown("plan", view.outset_document(outset), time.time())
             shown.say([*view.outset_lines(outset, terminal(ctx)), ""])
-        end = autopilot(project, wishes, told=shown, human=human_at(shown))
+        end = autopilot(project, wishes, told=shown, human=human_at(shown), forge=_played() if rehearse else None)
     came = _came(end)
     if isinstance(shown, EventView):
         shown("summary", view.came_document(came), time.time())
     shown.say(["", *view.came_lines(came, terminal(ctx))])
     shown.close()
     ctx.exit(end.exit_code)
+
+
+def _played() -> "ForgeMaker":
+    from ..sim.rehearsal import forge_for
+
+    return forge_for
 
 
 def _outset(project: "Project", epics: list, patterns: tuple[str, ...]) -> "Outset":  # type: ignore[type-arg]

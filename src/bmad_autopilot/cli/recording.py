@@ -18,6 +18,8 @@ from ..runs.supervisor import Owner, described, owner_of
 from ..views.terminal import clean
 from .inbox import Waits
 
+AUTOPILOT = "autopilot"  # looks after all of its runs by turns
+
 
 def record_answer(ctx: click.Context, waits: Waits, asked: Asked, said: str, *, resume: bool) -> None:
     """Once: whoever comes second is told. Then what is to be typed, or the run itself."""
@@ -75,6 +77,6 @@ def _what_now(asked: Asked, at_work: Owner | None, done: Question) -> str:
         return f"{moved}when it is mended: bmad resume"
     if at_work is None:
         return "nobody is at work here; to go on: bmad resume"
-    if at_work.run and os.path.basename(at_work.run) != asked.run.id:
+    if at_work.run and os.path.basename(at_work.run) != asked.run.id and at_work.command != AUTOPILOT:
         return clean(f"{described(at_work)} is at work on another run; after that: bmad resume")
     return clean(f"{described(at_work)} goes on by itself")

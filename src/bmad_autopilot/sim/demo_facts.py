@@ -9,6 +9,7 @@ from ..agents.verdicts import read_verdict
 from ..board.sprint import read_board
 from ..core.errors import AutopilotError
 from ..core.statuses import DONE
+from ..engine.delivery.real_lines import DELIVERED
 from ..github.git import Git
 from ..runs.layout import Place, find_attempts, runs_folder
 from .sample import BOARD, story_keys
@@ -18,7 +19,11 @@ CALLS = {
     "1-1": {"create-story": 1, "dev": 2, "code-review": 2},
     "1-2": {"create-story": 1, "dev": 1, "code-review": 1},
     "1-3": {"create-story": 1, "dev": 2, "code-review": 1},
+    "epic-1.pr": {"fix-issues": 1},
 }
+
+
+BRANCH = f"{DELIVERED}feature/epic-1"
 
 
 class Facts(NamedTuple):
@@ -57,11 +62,21 @@ def _check_board(root: str, keys: list[str]) -> None:
 
 
 def _check_commits(root: str, keys: list[str]) -> int:
-    """One for each story, one for the round that was sent back, one for the epic."""
+    """One for each story, one for the round that was sent back, one for the epic, one for what reviewers found. On
+    the base branch, here and on the remote, they are one."""
     git = Git(root)
-    made = git.ask("log", "--format=%s", "--reverse").text.splitlines()[1:]
-    expected = [f"Story {keys[0]}: round 1, changes requested", *(f"Story {key}" for key in keys), "Close epic-1"]
+    made = git.ask("log", "--format=%s", "--reverse", BRANCH, "--not", "main").text.splitlines()
+    expected = [
+        f"Story {keys[0]}: round 1, changes requested",
+        *(f"Story {key}" for key in keys),
+        "Close epic-1",
+        "Mend what was found in the pull request of epic-1, round 1",
+    ]
     _same("the commits", made, expected)
+    _same("the base branch", git.ask("log", "--format=%s", "main").text.splitlines()[0], "Epic 1: Accounts (#1)")
+    _same("what was merged", git.ask("diff", "--name-only", "main", BRANCH).text, "")
+    heads = git.ask("for-each-ref", "--format=%(objectname)", "refs/heads/main", "refs/remotes/origin/main")
+    _same("whether the remote has it", len(set(heads.text.splitlines())), 1)
     _same("what is not committed", git.ask("status", "--porcelain").text, "")
     return len(made)
 

@@ -25,7 +25,14 @@ def make_project(root: str, seconds: float) -> None:
     try:
         make_sample(root, EPICS, STORIES, agent_command=scripted(HABITS, seconds))
         _fit_for_show(root)
-        for words in (("add", "--all"), ("commit", "--quiet", "--no-verify", "--amend", "--no-edit")):
+        hub = f"{root}.git"
+        for words in (
+            ("add", "--all"),
+            ("commit", "--quiet", "--no-verify", "--amend", "--no-edit"),
+            ("init", "--quiet", "--bare", "--initial-branch", "main", hub),
+            ("remote", "add", "origin", hub),
+            ("push", "--quiet", "origin", "main"),
+        ):
             subprocess.run(["git", *words], cwd=root, check=True, stdin=subprocess.DEVNULL)
     except subprocess.CalledProcessError as error:
         said = f"`{' '.join(error.cmd)}` ended with exit code {error.returncode}"
@@ -46,6 +53,8 @@ def _fit_for_show(root: str) -> None:
     write_atomic(script, f"#!/bin/sh\nexec {shlex.quote(sys.executable)} check.py\n".encode())
     os.chmod(script, 0o700)
     _change(os.path.join(root, "bmad-autopilot.toml"), r"(?m)^test = .*$", f'test = ["{CHECK}"]')
+    with open(os.path.join(root, "bmad-autopilot.toml"), "ab") as file:
+        file.write(b"\n[github]\ncheck_interval = 5\n")
     _change(os.path.join(root, BOARD), r"\d\d-\d\d-\d{4} \d\d:\d\d", time.strftime("%m-%d-%Y %H:%M"))
 
 

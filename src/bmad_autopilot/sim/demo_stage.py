@@ -50,16 +50,17 @@ class Stage:
         self.say(words)
         time.sleep(self._reading)
 
-    def bmad(self, *words: str, ends_with: int = 0) -> None:
-        _end(self.start_bmad(*words), command(*words), ends_with)
+    def bmad(self, *words: str, ends_with: int = 0, unseen: tuple[str, ...] = ()) -> None:
+        _end(self.start_bmad(*words, unseen=unseen), command(*words), ends_with)
 
     def git(self, *words: str) -> None:
         line = " ".join(("git", *words))
         _end(self._start(["git", *words], line), line, 0)
 
-    def start_bmad(self, *words: str) -> Child:
+    def start_bmad(self, *words: str, unseen: tuple[str, ...] = ()) -> Child:
+        """`unseen`: what is not shown of the command, because it plays a part that is real elsewhere."""
         own = [sys.executable, "-m", "bmad_autopilot", "--color", self._color]
-        return self._start([*own, *words], command(*words))
+        return self._start([*own, *words, *unseen], command(*words))
 
     def kill(self, child: Child, why: str) -> None:
         """Told once it is done: a run that lives would draw over it."""

@@ -29,6 +29,7 @@ class Played:
     scenario: Scenario
     stories: list[str]
     sessions: list[Session] = field(default_factory=list)
+    ending: str = ""  # of the autopilot over all of them, where they were delivered
 
     def journal(self, run: str) -> list[Entry]:
         return self.world.journals.get(run, [])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..engine.delivery.rounds import is_round
 from ..engine.judging import STOPPED
 from .delivery_log import delivery_lines
 from .figures import counted, money, took, until
@@ -37,7 +38,8 @@ class RunLog:
         self._story = ""
 
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
-        self._story = str(data.get("story") or self._story)
+        whose = data.get("lane") if kind == "delivering" else data.get("story")
+        self._story = str(whose or self._story)
         tell = _KINDS.get(kind)
         return tell(self, data, at) if tell else delivery_lines(kind, data, at) or []
 
@@ -49,6 +51,8 @@ class RunLog:
 
     def begun(self, data: Data, at: float) -> list[LogLine]:
         self._status[self._story] = str(data.get("status", ""))
+        if is_round(self._story):  # told as that
+            return []
         return self._one(data, at, "", "begun", f"({data.get('status') or 'no status'})")
 
     def step(self, data: Data, at: float) -> list[LogLine]:

@@ -48,10 +48,13 @@ def history(context: StepContext) -> list[str]:
         parts.append(quoted("What they printed", context.checks))
     if context.points:
         parts.append("Reviewers of the pull request wrote this. Each point wants an answer.")
-        parts += [quoted(f"{one.name}, {inline(one.title)}", one.text) for one in context.points]
+        parts += [quoted(f"{one.name}, of a reviewer", f"{one.title}\n\n{one.text}") for one in context.points]
     if context.logs:
         parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
-        parts += [quoted(inline(one.title), one.text) for one in context.logs]
+        parts += [
+            quoted(f"The check no. {number}, and the end of its log", f"{one.title}\n\n{one.text}")
+            for number, one in enumerate(context.logs, 1)
+        ]
     if context.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
         parts.append(quoted("What went wrong", context.failure))

@@ -36,7 +36,7 @@ class Point(NamedTuple):
     """One thing that a reviewer of a pull request wants, as an agent is told it."""
 
     name: str  # T1, T2 …
-    title: str  # where, and by whom
+    title: str  # what it is about: theirs, like the text
     text: str  # theirs, word for word
 
 

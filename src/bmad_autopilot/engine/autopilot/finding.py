@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...board.epics import read_all_epics
@@ -63,8 +63,13 @@ def board_at(project: Project, git: Git, commit: str) -> Board:
 
 
 def candidates(project: Project, board: Board, patterns: Sequence[str], taken: Sequence[str]) -> list[Candidate]:
-    """Epics with something to do, in their natural order, without those that somebody works on."""
-    titles = epic_titles(project)
+    return open_epics(board, epic_titles(project), patterns, taken)
+
+
+def open_epics(
+    board: Board, titles: Mapping[str, str], patterns: Sequence[str], taken: Sequence[str]
+) -> list[Candidate]:
+    """Epics with something to do, in their natural order, without those that somebody works on. Pure."""
     found = []
     for epic in overview(board):
         if epic.number is None or epic.row is None or epic.key in taken or epic.number in taken:

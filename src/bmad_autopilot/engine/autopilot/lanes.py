@@ -8,7 +8,7 @@ from ...core.records import RunRecord
 from ...core.schedule import LaneView, Stage
 from ...runs.finding import Run, unfinished
 from ...runs.journal import Journal
-from ...runs.questions import open_questions
+from ...runs.questions import open_questions, questions_of
 from ...runs.state import Status
 from ..driving import RunEnd, lane_of
 from ..lane import Lane
@@ -35,6 +35,10 @@ class Held(NamedTuple):
 
     def view(self) -> LaneView:
         return LaneView(self.lane.key, self.stage, self.is_delivered, self.until)
+
+    def moved(self) -> "Held":
+        """It can go on."""
+        return self._replace(stage=Stage.MOVED if self.is_delivered else Stage.WORK)
 
 
 def held_lanes(runs: str, session: str, *, go_on: bool) -> list[Held]:
@@ -76,3 +80,13 @@ def _asked(folder: str) -> str:
         return next((question.in_short for question in open_questions(folder)), "")
     except AutopilotError:
         return ""
+
+
+def is_answered(held: Held) -> bool:
+    """Nothing of what it asked is open any more."""
+    return not open_questions(held.folder)
+
+
+def question_files(held: Held) -> list[str]:
+    """Where its answers will be written."""
+    return [path for path, question in questions_of(held.folder)[0] if question.answer is None]

@@ -18,6 +18,7 @@ from ...project.open import Project
 from ...runs.adoption import left_behind
 from ...runs.autopilot_state import PendingPull, completed_epics, log_line, write_autopilot_state
 from ...runs.layout import SESSION, runs_folder
+from ...runs.requests import Ask, read_request, request_path
 from ...runs.supervisor import Supervision, hold
 from ..checkpointing import first_variables
 from ..delivery.plan import LOCAL
@@ -29,7 +30,7 @@ from ..setting_out import NO_CAPS, Caps, DirtyTree, new_lane, target_row
 from ..waiting import Waiting
 from ..world.delivery import ForgeMaker
 from .finding import PREFIX, Start, board_at, branch_for, candidates, check_patterns, epic_titles, number_of
-from .lanes import Held, after, held_lanes
+from .lanes import Held, after, held_lanes, is_answered, question_files
 from .planning import plan_for
 
 RESCAN = 600.0  # seconds after which a pending pull request is looked at whole, whatever its mark says
@@ -96,6 +97,7 @@ class _Pilot:
         self.lanes: list[Held] = []
         self.merged: list[str] = []
         self.done = list(completed_epics(project.root.path))
+        self._seen: dict[str, str] = {}  # lanes that were told of: what each was last said to wait for
         self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
         self._waiting = Waiting()
         self._forge: Forge | None = None
@@ -288,7 +290,7 @@ class _Pilot:
             self._human,
             resumed=False,
             variables=known,
-            forge=self._maker,
+            forge=lambda git, remote: self.forge(),
         )
 
     def _start(self, epic: Candidate) -> Start:
@@ -321,28 +323,32 @@ class _Pilot:
             self._human,
             self.wishes.caps,
             unattended=self.wishes.unattended,
-            forge=self._maker,
+            forge=lambda git, remote: self.forge(),
         )
 
     # waiting
 
     def _watch(self) -> Ending | None:
-        """One look at all pending pull requests, and a wait until the next. What has changed, or whose time has
-        come, can go on."""
+        """One look at all pending pull requests, and a wait until the next. What has changed or was answered, and
+        what has had its time, can go on."""
         waits = [held for held in self.lanes if held.stage is Stage.WAITS]
+        asks = [held for held in self.lanes if held.stage is Stage.ASKS]
+        self._supervision.takes_up(os.path.basename(waits[0].folder))  # whom `bmad stop` means now
+        files = (request_path(waits[0].folder), *(path for held in asks for path in question_files(held)))
         rescan = self._now() + RESCAN
         while not self._waiting.stops:
-            moved = self._moved(waits)
+            asked = read_request(waits[0].folder)
+            if asked is not None:
+                return self._end(EXIT_HUMAN if asked is Ask.PAUSE else EXIT_INTERRUPTED, asked.value)
+            moved = self._moved(waits) | {held.folder for held in asks if is_answered(held)}
             if self._now() >= rescan:
-                moved = {held.folder for held in waits}
+                moved |= {held.folder for held in waits}
             if moved:
-                self.lanes = [
-                    held._replace(stage=Stage.MOVED) if held.folder in moved else held for held in self.lanes
-                ]
+                self.lanes = [held.moved() if held.folder in moved else held for held in self.lanes]
                 return None
             times = [held.until for held in waits if held.until is not None and held.until > self._now()]
             step = min([self._now() + self._interval(), rescan, *times])
-            self._waiting.until(step)
+            self._waiting.until(step, files)
         return None
 
     def _interval(self) -> float:
@@ -374,9 +380,22 @@ class _Pilot:
         """What is told of a run, with whose it is."""
 
         def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
-            self._told(kind, {"lane": lane, **data}, at)
+            if not self._is_known(lane, kind, data):
+                self._told(kind, {"lane": lane, **data}, at)
 
         return tell
+
+    def _is_known(self, lane: str, kind: str, data: Mapping[str, Any]) -> bool:
+        """A lane is looked at again and again: that, and that it still waits for the same, is no news."""
+        if kind in ("run", "resumed"):
+            is_known = lane in self._seen
+            self._seen.setdefault(lane, "")
+            return is_known
+        if kind in ("pending", "did", "pull-round"):
+            why = str(data.get("why", "")) if kind == "pending" else ""
+            before, self._seen[lane] = self._seen.get(lane, ""), why
+            return bool(why) and before == why
+        return False
 
     def _keep(self, choice: Choice) -> None:
         held = next((one for one in self.lanes if one.lane.key == choice.key), None)

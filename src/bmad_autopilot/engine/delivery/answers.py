@@ -17,7 +17,6 @@ from .threads import DISAGREES, FIXED
 MAX_FILE = 512 * 1024
 MAX_WHY = 2000
 OLD = "threads-before.json"
-KEPT = "threads.json"
 
 
 def set_aside_answers(folder: str, key: str, attempt: str) -> None:

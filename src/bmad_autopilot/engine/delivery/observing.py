@@ -51,7 +51,9 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     if seen.unseen and now < run.delivery.pushed_at + AGAIN:
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
-        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
+        until = now + (LAG if now < seen.pull.merged_at + AGAIN else AGAIN)
+        why = f"{seen.pull.base_ref} does not hold what was merged"
+        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=until, why=why)
     points = _points(doors.lines(), seen, run)
     facts = _of_branch(facts, seen, run)
     refused = _refused(facts, run.delivery)

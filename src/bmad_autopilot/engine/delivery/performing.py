@@ -209,7 +209,7 @@ def open_round(loop: Loop, look: Look, rule: Rule) -> None:
     why = {"unfit": CHECKS, "red": RED}.get(rule.name, POINTS)
     logs = []
     if why == CHECKS and found.seen.check is not None:
-        logs = [{"title": "What the project's own checks printed", "text": found.seen.check.excerpt}]
+        logs = [{"title": "What the project's own checks printed:", "text": found.seen.check.excerpt}]
     elif found.seen.pull is not None:
         failed = [one for one in found.seen.pull.checks if one.state in BROKEN]
         logs = [log_of(one, _tail(loop, one)) for one in failed[:MAX_LOGS]]

@@ -1,5 +1,7 @@
 """A round of mending what reviewers and checks found: in the records a story of its own, after the epic's."""
 
+import re
+
 from ...core.delivery import PullRound
 from ...core.records import RunRecord, StoryRecord
 from ...workflows.step_context import Point
@@ -9,6 +11,11 @@ POINTS, RED, CHECKS, CONFLICT = "points", "red", "checks", "conflict"  # why it 
 
 def round_key(lane: str, number: int) -> str:
     return f"{lane}.pr-{number}"
+
+
+def is_round(key: str) -> bool:
+    """A key that no story of a board has."""
+    return re.fullmatch(r".+\.pr-\d+", key) is not None
 
 
 def round_in_hand(run: RunRecord) -> StoryRecord | None:

@@ -46,7 +46,7 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
 
 def _title(point: Point) -> str:
     place = one_line(point.path, 200) or "the whole of it"
-    return f"about {place}" + (f", line {point.line}" if point.line else "")
+    return f"About {place}" + (f", line {point.line}" if point.line else "") + ":"
 
 
 def _text(point: Point, run: RunRecord) -> str:
@@ -61,7 +61,7 @@ def _text(point: Point, run: RunRecord) -> str:
 
 def log_of(check: RemoteCheck, tail: str) -> dict[str, str]:
     text = clean_text(tail, MAX_LOG, rendered=False) or "(nothing of its log could be read)"
-    return {"title": f"The check {one_line(check.name, 100)}", "text": text}
+    return {"title": f"The check {one_line(check.name, 100)}:", "text": text}
 
 
 def reply_text(point: Point) -> str:

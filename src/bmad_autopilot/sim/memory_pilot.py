@@ -1,0 +1,177 @@
+"""The autopilot over a world in memory: as engine/autopilot/supervising.py with folders, so this one with
+dictionaries. Which lane comes next is decided by the same rules, and each is driven by the same loop."""
+
+from collections.abc import Callable
+
+from ..core.folding import fold
+from ..core.records import RunRecord
+from ..core.rules import Phase
+from ..core.schedule import Candidate, Choice, Stage, choose_lane
+from ..engine.autopilot.finding import branch_for, open_epics
+from ..engine.autopilot.lanes import Held, after
+from ..engine.driving import RunEnd
+from ..engine.lane import Lane
+from ..engine.loop import LaneLoop
+from ..github.forge import ForgeError
+from .memory import World
+from .memory_board import board_of
+from .memory_doors import MemoryDoors
+from .memory_hub import Hub
+from .memory_lines import MemoryLines
+from .played import Session
+from .scenario import Cast
+
+INTERVAL = 10.0  # seconds between two looks at what is pending
+RESCAN = 600.0
+AWAY = 60.0
+QUIET = 3  # looks at everything after the last thing has happened
+
+LaneFor = Callable[[Candidate, str, str], Lane]  # for an epic, on this branch, standing on that one
+
+
+class MemoryPilot:
+    """One supervisor's life: a crash ends it, and the next begins with what the journals say."""
+
+    def __init__(
+        self, world: World, hub: Hub, cast: Cast, sessions: list[Session], lane_for: LaneFor, *, most: int
+    ) -> None:
+        self._world = world
+        self._hub = hub
+        self._cast = cast
+        self._sessions = sessions
+        self._lane_for = lane_for
+        self._most = most
+        self._over = [one.lane.key for one in sessions if _record_of(world, one).ended == "completed"]
+        self._lanes = [self._held(one) for one in sessions if one.lane.key not in self._over]
+        self._quiet = 0
+
+    def _held(self, session: Session) -> Held:
+        record = _record_of(self._world, session)
+        stage = Stage.MOVED if record.delivery.began else Stage.WORK
+        return Held(session.run, session.lane, record, Stage.BLOCKED if record.ended == "failed" else stage)
+
+    def fly(self) -> str:
+        """How it ended: done, blocked, left, paused, or quiet: nothing will ever happen any more."""
+        while True:
+            if self._world.stop:
+                return "left"
+            epics = self._epics()
+            choice = choose_lane([held.view() for held in self._lanes], epics, most=self._most)
+            ending = self._act(choice, epics)
+            if ending is not None:
+                return ending
+
+    def _act(self, choice: Choice, epics: list[Candidate]) -> str | None:
+        if choice.phase in (Phase.DONE, Phase.BLOCKED):
+            return choice.phase.value.lower()
+        if choice.phase is Phase.WAIT_COPILOT:
+            return self._watch()
+        self._quiet = 0
+        if choice.phase is Phase.FIND_EPIC:
+            return self._took(self._begin(next(one for one in epics if one.key == choice.key)))
+        return self._took(self._go_on(next(one for one in self._lanes if one.lane.key == choice.key)))
+
+    def _took(self, end: RunEnd) -> str | None:
+        self._lanes = [held for held in self._lanes if held.folder != end.folder]
+        self._session(end.folder).ending = end.status
+        if end.status in ("completed", "not-done"):
+            self._over.append(end.lane.key)
+            return None
+        self._lanes.append(after(end))
+        return end.status if end.status in ("left", "paused") else None
+
+    # epics
+
+    def _epics(self) -> list[Candidate]:
+        taken = [held.lane.key for held in self._lanes] + self._over
+        raw = self._hub.refs.files(self._tip()).get(self._world.books.board, b"")
+        return open_epics(board_of(raw), {}, (), taken)
+
+    def _before(self) -> Held | None:
+        return next((held for held in reversed(self._lanes) if held.is_delivered), None)
+
+    def _tip(self) -> str:
+        before = self._before()
+        base = self._hub.model.repository.default_branch
+        return self._world.git.head_of(before.lane.branch) if before else self._hub.refs.head_of(base)
+
+    def _begin(self, epic: Candidate) -> RunEnd:
+        branch, before = branch_for(epic.number), self._before()
+        lane = self._lane_for(epic, branch, before.lane.branch if before else "")
+        session = Session(f"run-{len(self._sessions) + 1}", lane)
+        self._lines(session).switch(branch, self._tip())
+        self._sessions.append(session)
+        return self._drive(session)
+
+    def _go_on(self, held: Held) -> RunEnd:
+        session = self._session(held.folder)
+        if not held.is_delivered:
+            self._lines(session).switch(held.lane.branch, "")
+        return self._drive(session)
+
+    def _drive(self, session: Session) -> RunEnd:
+        doors = MemoryDoors(self._world, session.run, session.lane, self._cast)
+        lane = session.lane
+        if not self._world.journals.get(session.run):
+            doors.note("run", {"run_id": session.run, "target": lane.key, "key": lane.key, "scope": lane.scope})
+        else:
+            doors.note("resumed", {})
+        loop = LaneLoop(doors, lane)
+        return RunEnd(loop.to_end(), loop.run, session.run, lane)
+
+    def _session(self, run: str) -> Session:
+        return next(one for one in self._sessions if one.run == run)
+
+    def _lines(self, session: Session) -> MemoryLines:
+        return MemoryLines(self._world, self._hub, session.run, "", session.lane.dirty)
+
+    # waiting
+
+    def _watch(self) -> str | None:
+        """One look at all that is pending, and a wait until something happens."""
+        world, rescan = self._world, self._world.now + RESCAN
+        while not world.stop:
+            moved = self._moved()
+            if moved:
+                self._wake(moved)
+                return None
+            following = world.next_event()
+            if following is None and self._quiet >= QUIET:
+                return "quiet"
+            self._quiet = self._quiet + 1 if following is None else 0
+            times = [held.until for held in self._waiting() if held.until is not None]
+            happens = [] if following is None else [max(following, world.now + INTERVAL), rescan]
+            world.advance(min([*times, *happens], default=rescan))
+            if following is not None and world.now >= rescan:
+                self._wake({held.folder for held in self._waiting()})
+                return None
+        return None
+
+    def _wake(self, runs: set[str]) -> None:
+        self._lanes = [held._replace(stage=Stage.MOVED) if held.folder in runs else held for held in self._lanes]
+
+    def _waiting(self) -> list[Held]:
+        return [held for held in self._lanes if held.stage is Stage.WAITS]
+
+    def _moved(self) -> set[str]:
+        now, waits = self._world.now, self._waiting()
+        moved = {held.folder for held in waits if held.until is not None and held.until <= now}
+        moved |= {held.folder for held in self._lanes if held.stage is Stage.ASKS and self._is_answered(held)}
+        numbers = {held.pull: held for held in waits if held.pull}
+        try:
+            marks = self._hub.forge.watch(list(numbers))
+        except ForgeError as error:
+            self._world.advance(max(error.until, now + AWAY))
+            return moved
+        return moved | {
+            numbers[mark.number].folder for mark in marks if mark.fingerprint != numbers[mark.number].fingerprint
+        }
+
+    def _is_answered(self, held: Held) -> bool:
+        asked = held.record.question
+        known = self._world.questions.get((held.folder, str(asked["question"]))) if asked else None
+        return known is not None and known.answer is not None
+
+
+def _record_of(world: World, session: Session) -> RunRecord:
+    return fold(world.journals.get(session.run, []))

@@ -1,0 +1,72 @@
+"""A rehearsal of deliveries: epics to merged pull requests on the simulated GitHub, by the real loop, from one
+seed."""
+
+from ..core.errors import AutopilotError
+from ..core.schedule import Candidate
+from ..engine.lane import Lane
+from .delivery_scenario import DeliveryOptions, DeliveryScenario, make_delivery, make_hub
+from .faults import Crash, CrashPlan
+from .log import Actor
+from .memory import World
+from .memory_pilot import MemoryPilot
+from .played import Played
+from .sample import sample_files, story_keys
+from .scenario import BRANCH, chances
+
+MAX_FLIGHTS = 200  # starts of a supervisor
+PAUSE = 1800.0  # seconds until somebody starts us again
+DEFAULTS = DeliveryOptions()
+
+
+def play_delivery(seed: int, options: DeliveryOptions = DEFAULTS) -> Played:
+    delivery = make_delivery(seed, options)
+    scenario = delivery.scenario
+    crashes = CrashPlan(chances(seed, "crashes"), at=options.crash_at, rate=options.crash_rate)
+    world = World(sample_files(delivery.epics, delivery.stories), chances(seed, "world"), crashes)
+    world.hub = make_hub(world, seed, delivery, options)
+    played = Played(seed, world, scenario, story_keys(delivery.epics, delivery.stories))
+    for at in scenario.stops:
+        world.schedule(at, lambda: setattr(world, "stop", True))
+    fate = chances(seed, "fate")
+    for _ in range(MAX_FLIGHTS):
+        try:
+            ending = _fly(world, delivery, played)
+        except Crash as crash:
+            world.did(Actor.FATE, "crash", at=str(crash))
+            if fate.random() < scenario.lost_rate:
+                world.lose_calls()
+            world.advance(world.now + fate.choice((1.0, 60.0, 1200.0, 20_000.0)))
+            continue
+        except AutopilotError as error:
+            played.ending = f"stuck: {error.message}"
+            break
+        played.ending = ending
+        if not _comes_back(world, played, ending):
+            break
+    return played
+
+
+def _fly(world: World, delivery: DeliveryScenario, played: Played) -> str:
+    assert world.hub is not None
+
+    def lane_for(epic: Candidate, branch: str, onto: str) -> Lane:
+        plan = delivery.plan._replace(base=BRANCH, onto=onto)
+        return delivery.scenario.lane._replace(key=epic.key, epic=epic.number, branch=branch, delivery=plan)
+
+    cast = delivery.scenario.cast
+    return MemoryPilot(world, world.hub, cast, played.sessions, lane_for, most=delivery.most).fly()
+
+
+def _comes_back(world: World, played: Played, ending: str) -> bool:
+    """Whether somebody starts it again."""
+    if ending in ("left", "paused"):
+        world.stop = world.pause = False
+        world.advance(world.now + PAUSE)
+        return True
+    if ending != "blocked":
+        return False
+    times = [one.answer_at for one in world.questions.values() if one.answer is None and one.answer_at is not None]
+    if not times:
+        return False
+    world.advance(min(times) + 0.001)
+    return True

@@ -1,0 +1,191 @@
+"""What an agent says became of each point: a file that is checked, not believed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bmad_autopilot.agents.outcomes import Outcome, Verdict
+from bmad_autopilot.core.owes import Owes
+from bmad_autopilot.engine.delivery.answers import MAX_WHY, OLD, set_aside_answers, with_answers
+from bmad_autopilot.engine.doors import CallId, CallOrder, Gathered, Tree
+from bmad_autopilot.gates.look import WorkLook
+from bmad_autopilot.github.git import Git
+from bmad_autopilot.workflows.contract import threads_file
+from bmad_autopilot.workflows.pipelines import FIX_ISSUES
+from bmad_autopilot.workflows.step_context import Point
+from tests.support import git
+
+STORY = "epic-1.pr-1"
+ORDER = CallOrder(
+    CallId(1, "fix-issues", 1),
+    STORY,
+    FIX_ISSUES,
+    tree="before",
+    points=(Point("T1", "about it", "Rename it."), Point("T2", "about it", "Test it.")),
+)
+FIXED = {"answer": "fixed", "why": "Renamed."}
+DISAGREES = {"answer": "disagrees", "why": "It is right."}
+LOOK = WorkLook(Owes.NOTHING, STORY, "", (), {}, code_differs=True, code_moved=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "one")
+    return tmp_path
+
+
+def gathered(tree: str = "after") -> Gathered:
+    return Gathered(Verdict(Outcome.COMPLETED), 1.0, Tree("h", "b", tree, tree), "", "", LOOK)
+
+
+def answers(folder: Path, data: object, *, tree: str = "after", order: CallOrder = ORDER) -> Gathered:
+    path = Path(threads_file(str(folder), STORY))
+    if isinstance(data, bytes):
+        path.write_bytes(data)
+    elif data is not None:
+        path.write_text(json.dumps(data))
+    return with_answers(gathered(tree), order, str(folder), Git(str(folder)))
+
+
+def one(folder: Path, answer: object, *, tree: str = "after") -> tuple[object, str]:
+    """What is taken of an answer to the first point, and what is missing."""
+    got = answers(folder, {"threads": {"T1": answer, "T2": DISAGREES}}, tree=tree)
+    return got.said.get("T1"), " ".join(got.missing)
+
+
+def test_each_point_has_its_answer(tmp_path: Path) -> None:
+    got = answers(tmp_path, {"threads": {"T1": FIXED, "T2": DISAGREES, "T3": FIXED}})
+    assert (got.said, got.missing) == ({"T1": FIXED, "T2": DISAGREES}, ())
+
+
+def test_of_other_calls_nothing_is_asked(tmp_path: Path) -> None:
+    got = gathered()
+    assert with_answers(got, ORDER._replace(points=()), str(tmp_path), Git(str(tmp_path))) is got
+
+
+@pytest.mark.parametrize(
+    ("data", "missing"),
+    [
+        (None, "There is no epic-1.pr-1.threads.json"),
+        (b"fixed, all of it", "is no JSON"),
+        (b"\xff\xfe{", "is no JSON"),
+        (b"[" * 100_000, "is no JSON"),
+        (b"", "is no JSON"),
+        ([], 'no object called "threads"'),
+        ({"threads": [FIXED]}, 'no object called "threads"'),
+        ({"T1": FIXED, "T2": FIXED}, 'no object called "threads"'),
+    ],
+)
+def test_a_file_that_says_nothing(tmp_path: Path, data: object, missing: str) -> None:
+    got = answers(tmp_path, data)
+    assert got.said == {}
+    assert len(got.missing) == 1
+    assert missing in got.missing[0]
+
+
+def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+    assert answers(tmp_path, b" " * (513 * 1024) + b"{}").said == {}
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_only_a_plain_file_of_the_folder_is_read(tmp_path: Path, kind: str) -> None:
+    path = threads_file(str(tmp_path), STORY)
+    os.mkdir(path) if kind == "folder" else os.symlink("/dev/zero", path)
+    assert "There is no" in answers(tmp_path, None).missing[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        (None, "nothing is said of it"),
+        ("fixed", "nothing is said of it"),
+        ({"answer": "done", "why": "x"}, "`answer` is fixed or disagrees"),
+        ({"answer": "Fixed", "why": "x"}, "`answer` is fixed or disagrees"),
+        ({"answer": ["fixed"], "why": "x"}, "`answer` is fixed or disagrees"),
+        ({"why": "x"}, "`answer` is fixed or disagrees"),
+        ({"answer": "fixed"}, "`why` is missing"),
+        ({"answer": "disagrees", "why": " \n"}, "`why` is missing"),
+        ({"answer": "disagrees", "why": 7}, "`why` is missing"),
+    ],
+)
+def test_an_answer_that_is_none(tmp_path: Path, answer: object, missing: str) -> None:
+    taken, problem = one(tmp_path, answer)
+    assert taken is None
+    assert "T1: " in problem
+    assert missing in problem
+
+
+def test_fixed_without_any_change_is_not_believed(tmp_path: Path) -> None:
+    taken, problem = one(tmp_path, FIXED, tree="before")
+    assert (taken, "nothing has changed" in problem) == (None, True)
+    assert one(tmp_path, DISAGREES, tree="before") == (DISAGREES, "")
+
+
+def test_a_long_answer_is_cut(tmp_path: Path) -> None:
+    taken, _ = one(tmp_path, {"answer": "fixed", "why": "x" * 50_000})
+    assert isinstance(taken, dict)
+    assert len(taken["why"]) == MAX_WHY
+
+
+def test_a_commit_of_this_branch_settles_a_point_without_a_change(repository: Path) -> None:
+    sha = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "two")
+    for name in (sha, sha[:10]):
+        assert one(repository, {**FIXED, "commit": name}, tree="before") == ({**FIXED, "commit": sha}, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["HEAD", "foreign", "0" * 40, "--all", "$(id)", "abc", 7, ["x"], "a" * 70, "tree"]
+)
+def test_any_other_commit_does_not(repository: Path, name: object) -> None:
+    git(repository, "checkout", "--quiet", "-b", "foreign")
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "elsewhere")
+    foreign = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "checkout", "--quiet", "-")
+    named = {"foreign": foreign, "tree": git(repository, "rev-parse", "HEAD^{tree}").strip()}
+    commit = named.get(name, name) if isinstance(name, str) else name
+    taken, problem = one(repository, {**FIXED, "commit": commit})
+    assert (taken, "`commit` is none of this branch" in problem) == (None, True)
+
+
+def test_where_checks_failed_nothing_but_a_change_will_do(tmp_path: Path) -> None:
+    order = ORDER._replace(points=(), must_change=True)
+    assert answers(tmp_path, None, tree="before", order=order).missing == (
+        "Nothing has changed, and the checks still fail.",
+    )
+    assert answers(tmp_path, None, order=order).missing == ()
+
+
+def test_an_answer_of_before_is_set_aside(tmp_path: Path) -> None:
+    attempt = tmp_path / "attempt"
+    attempt.mkdir()
+    path = Path(threads_file(str(tmp_path), STORY))
+    path.write_text(json.dumps({"threads": {"T1": FIXED, "T2": FIXED}}))
+    set_aside_answers(str(tmp_path), STORY, str(attempt))
+    assert [one.name for one in attempt.iterdir()] == [OLD]
+    assert answers(tmp_path, None).said == {}
+    set_aside_answers(str(tmp_path), STORY, str(attempt))  # where there is none, nothing happens
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["fixed", "disagrees"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["threads", "T1", "T2", "answer", "why", "commit"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(anything)
+def test_whatever_stands_there_each_point_is_answered_or_missed(
+    tmp_path_factory: pytest.TempPathFactory, data: object
+) -> None:
+    got = answers(tmp_path_factory.getbasetemp(), json.dumps(data).encode())
+    assert got.said.keys() <= {"T1", "T2"}
+    assert bool(got.missing) == (got.said.keys() != {"T1", "T2"})

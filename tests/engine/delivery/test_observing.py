@@ -1,0 +1,549 @@
+"""How things stand with an epic on its way: each fact, from a forge and branches that stand as the test says."""
+
+from typing import Any
+
+import pytest
+
+from bmad_autopilot.core.decide import decide
+from bmad_autopilot.core.delivery import PullRound
+from bmad_autopilot.core.facts import (
+    Base,
+    Ci,
+    Delivery,
+    Facts,
+    Forge,
+    Gate,
+    Line,
+    Merge,
+    Proof,
+    Question,
+    Review,
+    Threads,
+)
+from bmad_autopilot.core.facts import Pull as PullFact
+from bmad_autopilot.core.records import Check, StoryRecord
+from bmad_autopilot.core.rules import Action
+from bmad_autopilot.core.to_merged import TO_MERGED
+from bmad_autopilot.engine.delivery.lines import TakenIn
+from bmad_autopilot.engine.delivery.observing import MAX_BASES, WAITS_FOR, asked_mark, waits_for
+from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.delivery.threads import FIXED
+from bmad_autopilot.github.approval import ROBOT
+from bmad_autopilot.github.forge import ForgeError, Trouble
+from bmad_autopilot.github.pulls import Actor, CheckState, Pull, PullState, RemoteCheck, ReviewState
+from tests.engine.delivery.pulls import (
+    BASE,
+    BOT,
+    BRANCH,
+    OWNER,
+    STRANGER,
+    answered,
+    comment,
+    did,
+    pull,
+    review,
+    said,
+    thread,
+)
+from tests.engine.delivery.worlds import BEGAN, NOW, World, world
+
+GREEN = RemoteCheck("test", CheckState.PASSED, job=1, run=1)
+REVIEWED = review(BOT, ReviewState.COMMENTED)
+APPROVED = review(OWNER, ReviewState.APPROVED, at=2.0)
+
+
+def check(state: CheckState, **more: Any) -> RemoteCheck:
+    return RemoteCheck("test", state, **more)
+
+
+def ready(**more: Any) -> Pull:
+    return pull(**{"checks": (GREEN,), "reviews": (REVIEWED, APPROVED), **more})
+
+
+def rule(made: World) -> str:
+    return decide(made.facts()).name
+
+
+def test_green_reviewed_approved_and_answered_is_merged() -> None:
+    made = world(ready())
+    assert rule(made) == "merge"
+    assert made.facts().delivery is Delivery.ON
+
+
+@pytest.mark.parametrize("facts", [Facts(stop=True), Facts(pause=True), Facts(question=Question.OPEN)])
+def test_nobody_looks_at_the_forge_where_it_does_not_matter(facts: Facts) -> None:
+    made = world(error=ForgeError(Trouble.ODD, "never asked"))
+    assert made.look(facts).facts.forge is Forge.FINE
+
+
+# the forge
+
+
+@pytest.mark.parametrize("trouble", list(Trouble))
+def test_a_forge_that_cannot_be_asked(trouble: Trouble) -> None:
+    made = world(ready(), error=ForgeError(trouble, "no such luck", until=NOW + 700))
+    look = made.look()
+    passes = trouble in (Trouble.AWAY, Trouble.LIMIT)
+    assert look.facts.forge is (Forge.AWAY if passes else Forge.REFUSED)
+    assert "no such luck" in look.why
+    assert not passes or look.until == NOW + 700
+
+
+def test_where_nothing_is_said_it_is_tried_again_in_a_minute() -> None:
+    assert world(ready(), error=ForgeError(Trouble.AWAY, "x")).look().until == NOW + 60
+
+
+def test_an_effect_without_an_answer_is_given_time_to_be_seen() -> None:
+    made = world(ready())
+    made.run.delivery.begun["merge:h1"] = {"do": "merge", "key": "h1", "at": NOW - 4}
+    look = made.look()
+    assert (look.facts.forge, look.until) == (Forge.AWAY, NOW + 6)
+    made.now_at = NOW + 6
+    assert made.facts().forge is Forge.FINE
+
+
+def test_a_push_that_the_forge_has_not_seen_is_waited_for_and_nothing_of_the_old_head_counts() -> None:
+    made = world(ready(), remote={BRANCH: "h2", BASE: "b1"}, local={BRANCH: "h2", BASE: "b1"})
+    made.before["h2"] = {"h1", "b1"}
+    made.pushed("h2", NOW - 5)
+    look = made.look()
+    assert (look.facts.forge, look.until) == (Forge.AWAY, NOW + 2)
+    made.now_at = NOW + 600
+    assert (made.facts().forge, made.facts().ci) == (Forge.FINE, Ci.PENDING)
+    assert made.facts().merge is Merge.UNAPPROVED
+    made.plan = Plan(checks=False, merge="auto", review="none")
+    assert rule(made) != "merge"
+
+
+def test_what_was_refused_is_a_persons_as_long_as_it_is_wanted() -> None:
+    made = world()
+    made.run.delivery.failed["open-pull:feature/epic-1"] = "not allowed to"
+    look = made.look()
+    assert (look.facts.forge, look.why) == (Forge.REFUSED, "not allowed to")
+    made.pulls.append(ready())
+    assert made.facts().forge is Forge.FINE
+    made.run.delivery.failed["retarget:main"] = "no"
+    assert made.facts().forge is Forge.REFUSED
+
+
+# the branch
+
+
+def test_a_head_of_ours_that_is_not_there_yet_is_to_be_pushed() -> None:
+    made = World(remote={BASE: "b1"})
+    assert made.facts().line is Line.AHEAD
+    made = world(ready())
+    made.run.delivery.head, made.before["h2"] = "h2", {"h1", "b1"}
+    assert made.facts().line is Line.AHEAD
+
+
+def test_one_that_is_there_is_even() -> None:
+    assert world(ready()).facts().line is Line.EVEN
+
+
+@pytest.mark.parametrize("where", ["remote", "local"])
+def test_what_somebody_else_put_there_is_foreign_until_told(where: str) -> None:
+    made = world(ready(head="x9"))
+    getattr(made, where)[BRANCH] = "x9"
+    if where == "remote":
+        made.run.delivery.pushed_at = 0.0
+    else:
+        made.pulls = [ready()]
+    assert made.facts().line is Line.FOREIGN
+    key = f"{made.remote[BRANCH]}:{made.local[BRANCH]}"
+    answered(made.run, "foreign", key, "take-over")
+    assert made.facts().line is Line.ALLOWED
+    getattr(made, where)[BRANCH] = "x10"  # more of it is another question
+    made.before["x10"] = {"x9"}
+    assert made.facts().line is Line.FOREIGN
+
+
+def test_an_older_head_of_ours_is_not_ours_to_push_over() -> None:
+    made = world(ready(head="h0"))
+    made.run.delivery.known.add("h0")
+    made.remote[BRANCH] = "h0"
+    made.run.delivery.pushed_at = 0.0
+    assert made.facts().line is Line.FOREIGN
+
+
+def test_who_was_told_to_resolve_a_conflict_may_push_it_once() -> None:
+    made = world(ready(head="x9"))
+    made.remote[BRANCH], made.run.delivery.pushed_at = "x9", 0.0
+    answered(made.run, "base-conflict", "h1", "look")
+    assert made.facts().line is Line.ALLOWED
+    made.run.delivery.heard = 1  # taken in
+    assert made.facts().line is Line.FOREIGN
+
+
+def test_a_branch_here_that_is_behind_what_we_recorded_is_ours() -> None:
+    made = world(ready(), local={BRANCH: "h0", BASE: "b1"})
+    made.before["h1"].add("h0")
+    assert made.facts().line is Line.EVEN
+    made.local[BRANCH] = ""
+    assert made.facts().line is Line.EVEN
+
+
+# the pull request
+
+
+@pytest.mark.parametrize(
+    ("found", "fact"),
+    [
+        ([], PullFact.NONE),
+        ([pull()], PullFact.OPEN),
+        ([pull(is_foreign=True)], PullFact.NONE),  # of a fork, with a branch of that name
+        ([pull(state=PullState.CLOSED)], PullFact.NONE),  # closed before ours was opened
+        ([pull(state=PullState.MERGED, head="x0", merged_as="b1")], PullFact.NONE),  # an older one's
+        ([pull(state=PullState.MERGED, merged_as="b1")], PullFact.MERGED),
+    ],
+)
+def test_which_pull_request_is_ours(found: list[Pull], fact: PullFact) -> None:
+    made = world()
+    made.pulls = found
+    assert made.facts().pull is fact
+
+
+def test_one_that_somebody_closed_stays_closed_until_a_person_wants_it() -> None:
+    made = world(ready())
+    made.pulls = [ready(state=PullState.CLOSED)]
+    assert made.facts().pull is PullFact.CLOSED
+    answered(made.run, "closed", "7", "look")
+    assert made.facts().pull is PullFact.CLOSED
+    answered(made.run, "closed", "7", "reopen")
+    assert made.facts().pull is PullFact.WANTED
+    did(made.run, "reopen", asked_mark(made.run, "closed"))
+    assert made.facts().pull is PullFact.CLOSED  # closed once more
+    answered(made.run, "silence", "h1", "wait-more")
+    assert made.facts().pull is PullFact.CLOSED
+
+
+def test_a_merge_counts_once_the_base_holds_it() -> None:
+    made = world(ready())
+    made.pulls = [ready(state=PullState.MERGED, merged_as="m1", merged_at=NOW - 1)]
+    look = made.look()
+    assert (look.facts.forge, look.until) == (Forge.AWAY, NOW + 2)
+    made.now_at = NOW + 100  # it does not come: others are seen to meanwhile
+    look = made.look()
+    assert (look.until, look.why) == (NOW + 160, "main does not hold what was merged")
+    made.remote[BASE] = "m1"
+    assert (made.facts().pull, made.facts().proof, made.facts().cleared) == (PullFact.MERGED, Proof.NONE, False)
+    made.run.delivery.proof = "differs"
+    assert made.facts().proof is Proof.DIFFERS
+    made.run.delivery.proof = "accepted"
+    did(made.run, "clear-branch")
+    assert (made.facts().proof, made.facts().cleared) == (Proof.SAME, True)
+
+
+def test_labels_and_aim() -> None:
+    made = world(ready(labels=()))
+    assert made.facts().labelled is False
+    did(made.run, "label")  # asked for once, whatever came of it
+    assert made.facts().labelled is True
+    assert world(ready(labels=("EPIC", "more"))).facts().labelled is True
+    assert world(ready(base_ref="develop")).facts().aim is False
+
+
+# our own checks
+
+
+@pytest.mark.parametrize(
+    ("found", "gate"),
+    [
+        (None, Gate.DUE),
+        (Check("code of h1", False), Gate.CODE),
+        (Check("code of h1", False, environment=True), Gate.ENVIRONMENT),
+    ],
+)
+def test_what_our_own_checks_say_of_this_code(found: Check | None, gate: Gate) -> None:
+    made = world(ready())
+    made.run.checks.clear()
+    if found is not None:
+        made.run.checks[found.code] = found
+    assert made.facts().gate is gate
+
+
+def test_where_the_work_tree_stands() -> None:
+    made = world(ready(), stands_not="main is checked out")
+    assert (made.facts().here, made.look().why) == (False, "main is checked out")
+
+
+def test_rounds_of_mending_are_bounded_and_may_be_allowed_again() -> None:
+    made = world(ready(), plan=Plan(rounds=2))
+    record = made.run.delivery
+    record.rounds = [PullRound("epic-1.pr-1", "points")]
+    assert made.facts().rounds is True
+    record.rounds.append(PullRound("epic-1.pr-2", "points"))
+    assert made.facts().rounds is False
+    record.counted_from = 2
+    assert made.facts().rounds is True
+    record.rounds.append(PullRound("epic-1.pr-3", "points"))
+    made.run.stories["epic-1.pr-3"] = StoryRecord("epic-1.pr-3", skipped=True)
+    assert made.facts().rounds is False
+
+
+# the base
+
+
+def test_a_base_that_moved() -> None:
+    made = world(ready(), remote={BRANCH: "h1", BASE: "b2"})
+    assert made.facts().base is Base.MOVED
+    made.run.delivery.bases = MAX_BASES
+    assert made.facts().base is Base.RESTLESS
+    made.taken = TakenIn("", conflicts=("src/it.py",))
+    assert made.facts().base is Base.CONFLICT
+    assert "src/it.py" in made.look().why
+    made.before["h1"].add("b2")
+    assert made.facts().base is Base.IN
+
+
+# the forge's checks
+
+
+@pytest.mark.parametrize(
+    ("states", "word"),
+    [
+        ("passed", Ci.GREEN),
+        ("passed skipped neutral", Ci.GREEN),
+        ("passed pending", Ci.PENDING),
+        ("passed failed", Ci.RED),
+        ("cancelled", Ci.RED),
+        ("passed unknown", Ci.STOPPED),
+        ("passed action-required", Ci.STOPPED),
+        ("skipped", Ci.NONE),
+        ("neutral skipped", Ci.NONE),
+        ("", Ci.NONE),
+    ],
+)
+def test_the_forges_checks(states: str, word: Ci) -> None:
+    checks = tuple(check(CheckState(state)) for state in states.split())
+    made = world(ready(checks=checks), plan=Plan(check_patience=10_000.0))
+    assert made.facts().ci is word
+
+
+def test_checks_have_some_time_to_appear() -> None:
+    made = world(ready(checks=()))
+    made.pushed("h1", NOW - 119)
+    assert (made.facts().ci, made.look().until) == (Ci.PENDING, NOW + 1)
+    made.now_at = NOW + 1
+    assert made.facts().ci is Ci.NONE
+
+
+def test_without_any_checks_only_where_that_is_allowed() -> None:
+    made = world(ready(checks=()))
+    assert made.facts().ci is Ci.NONE
+    answered(made.run, "no-checks", BRANCH, "look")
+    assert made.facts().ci is Ci.NONE
+    answered(made.run, "no-checks", BRANCH, "without-checks")
+    assert made.facts().ci is Ci.GREEN
+    assert world(ready(checks=()), plan=Plan(checks=False)).facts().ci is Ci.GREEN
+
+
+def test_checks_without_an_end_are_late_after_all_patience() -> None:
+    made = world(ready(checks=(check(CheckState.PENDING),)))
+    made.pushed("h1", NOW - 1799)
+    assert (made.facts().ci, made.look().until) == (Ci.PENDING, NOW + 1)
+    made.now_at = NOW + 1
+    assert made.facts().ci is Ci.LATE
+    answered(made.run, "ci-late", "h1", "wait-more", at=NOW)
+    assert made.facts().ci is Ci.PENDING
+    made.now_at = NOW + 1800
+    assert made.facts().ci is Ci.LATE
+
+
+def test_what_we_did_not_push_ourselves_has_the_same_time() -> None:
+    made = World([ready(checks=(check(CheckState.PENDING),))], now_at=BEGAN + 60)
+    made.run.delivery.pull = 7
+    assert made.facts().ci is Ci.PENDING
+    made.now_at = BEGAN + 1800
+    assert made.facts().ci is Ci.LATE
+
+
+def test_what_failed_is_run_once_more_as_it_is() -> None:
+    failed = check(CheckState.FAILED, job=5)
+    made = world(ready(checks=(failed,)))
+    assert made.facts().ci is Ci.FLAKY
+    did(made.run, "rerun", "h1", NOW)
+    assert made.facts().ci is Ci.RED
+    made.pulls = [ready(checks=(check(CheckState.PENDING),))]
+    assert made.facts().ci is Ci.PENDING  # its time begins anew
+    assert world(ready(checks=(failed,)), plan=Plan(reruns=False)).facts().ci is Ci.RED
+    assert world(ready(checks=(check(CheckState.FAILED),))).facts().ci is Ci.RED  # nothing to start again
+
+
+# reviews
+
+
+def test_a_review_is_asked_for_waited_for_and_missed() -> None:
+    made = world(ready(reviews=()), now_at=NOW)
+    assert made.facts().review is Review.DUE
+    did(made.run, "request-review", "h1", NOW - 10)
+    look = made.look()
+    assert (look.facts.review, look.until) == (Review.WAITED, NOW + 1790)
+    made.now_at = NOW + 1790
+    assert made.facts().review is Review.SILENT
+    answered(made.run, "silence", "h1", "wait-more", at=NOW + 1790)
+    assert made.facts().review is Review.WAITED
+    answered(made.run, "silence", "h1", "without-review", at=NOW + 1800)
+    assert made.facts().review is Review.ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("found", "fact"),
+    [
+        (REVIEWED, Review.ENOUGH),
+        (review(BOT, ReviewState.APPROVED), Review.ENOUGH),
+        (review(BOT, ReviewState.COMMENTED, commit="h0"), Review.DUE),  # of what it held before
+        (review(BOT, ReviewState.DISMISSED), Review.DUE),
+        (review(Actor(BOT.login, association="OWNER"), ReviewState.COMMENTED), Review.DUE),
+        (review(OWNER, ReviewState.APPROVED), Review.DUE),
+    ],
+)
+def test_whose_review_of_what_is_enough(found: Any, fact: Review) -> None:
+    assert world(ready(reviews=(found,))).facts().review is fact
+
+
+@pytest.mark.parametrize("whose", ["human", "none"])
+def test_no_review_of_copilots_where_none_is_asked_for(whose: str) -> None:
+    assert world(ready(reviews=()), plan=Plan(review=whose)).facts().review is Review.ENOUGH
+
+
+def test_where_it_cannot_be_asked_for_somebodys_approval_is_what_counts() -> None:
+    made = world(ready(reviews=()))
+    did(made.run, "no-review")
+    assert made.facts().review is Review.ENOUGH
+    assert made.facts().merge is Merge.UNAPPROVED
+    made.plan = Plan(merge="auto")
+    assert made.facts().review is Review.SILENT
+
+
+def test_a_base_taken_in_voids_neither_review_nor_approval() -> None:
+    made = world(ready(head="h2"), remote={BRANCH: "h2", BASE: "b2"}, local={BRANCH: "h2", BASE: "b1"})
+    made.before["h2"] = {"h1", "b1", "b2"}
+    made.pushed("h2", NOW - 500, content=False)
+    assert (made.facts().review, made.facts().merge) == (Review.ENOUGH, Merge.FREE)
+    made.pushed("h2", NOW - 500, content=True)
+    assert (made.facts().review, made.facts().merge) == (Review.DUE, Merge.UNAPPROVED)
+
+
+# threads
+
+
+def test_the_most_urgent_thread_counts() -> None:
+    made = world(ready(threads=(thread(comment(STRANGER)), thread(comment(OWNER), id="U"))))
+    assert made.facts().threads is Threads.OPEN
+    assert [point.due for point in made.look().delivery.points] == [Threads.STRANGE, Threads.OPEN]  # type: ignore[union-attr]
+    assert rule(world(ready(threads=(thread(comment(STRANGER)),)))) == "threads-strange"
+
+
+@pytest.mark.parametrize(("commit", "fact"), [("h1", Threads.REPLY), ("h9", Threads.OPEN), ("", Threads.OPEN)])
+def test_fixed_is_what_a_commit_on_the_head_fixed(commit: str, fact: Threads) -> None:
+    made = world(ready(threads=(thread(comment(OWNER)),)))
+    said(made.run, "T", FIXED, commit=commit)
+    assert made.facts().threads is fact
+
+
+# the merge
+
+
+@pytest.mark.parametrize(
+    ("merge", "reviews", "fact"),
+    [
+        ("when-approved", (APPROVED,), Merge.FREE),
+        ("when-approved", (), Merge.UNAPPROVED),
+        ("when-approved", (review(STRANGER, ReviewState.APPROVED),), Merge.UNAPPROVED),
+        ("when-approved", (review(OWNER, ReviewState.APPROVED, commit="h0"),), Merge.UNAPPROVED),
+        ("when-approved", (APPROVED, review(OWNER, ReviewState.DISMISSED, at=3.0)), Merge.UNAPPROVED),
+        ("when-approved", (APPROVED, review(OWNER, ReviewState.CHANGES, at=3.0)), Merge.UNAPPROVED),
+        ("when-approved", (APPROVED, review(OWNER, ReviewState.COMMENTED, at=3.0)), Merge.FREE),
+        ("when-approved", (review(Actor(ROBOT, is_bot=True), ReviewState.APPROVED),), Merge.FREE),
+        ("when-approved", (review(Actor(ROBOT), ReviewState.APPROVED),), Merge.UNAPPROVED),
+        ("when-approved", (review(BOT, ReviewState.APPROVED),), Merge.UNAPPROVED),
+        ("manual", (APPROVED,), Merge.MANUAL),
+        ("auto", (), Merge.FREE),
+        ("auto", (review(OWNER, ReviewState.CHANGES, commit="h0"),), Merge.UNAPPROVED),
+    ],
+)
+def test_when_it_may_be_merged(merge: str, reviews: tuple[Any, ...], fact: Merge) -> None:
+    assert world(ready(reviews=reviews), plan=Plan(merge=merge)).facts().merge is fact
+
+
+@pytest.mark.parametrize("merge", ["when-approved", "auto"])
+def test_where_a_persons_review_is_wanted_only_a_persons_approval_will_do(merge: str) -> None:
+    plan, robot = Plan(merge=merge, review="human"), review(Actor(ROBOT, is_bot=True), ReviewState.APPROVED)
+    assert world(ready(reviews=()), plan=plan).facts().merge is Merge.UNAPPROVED
+    assert world(ready(reviews=(robot,)), plan=plan).facts().merge is Merge.UNAPPROVED
+    assert world(ready(reviews=(robot, APPROVED)), plan=plan).facts().merge is Merge.FREE
+
+
+def test_the_robots_approval_of_its_own_rules_is_none() -> None:
+    robot = review(Actor(ROBOT, is_bot=True), ReviewState.APPROVED)
+    made = world(ready(reviews=(robot,)), files=(".github/workflows/auto-approve.yml",))
+    assert made.facts().merge is Merge.UNAPPROVED
+
+
+def test_drafts_and_queues_are_left_to_whom_they_belong() -> None:
+    assert world(ready(is_draft=True), plan=Plan(merge="auto")).facts().merge is Merge.MANUAL
+    assert world(ready(is_queued=True)).facts().merge is Merge.QUEUED
+
+
+def test_a_merge_that_was_refused_is_tried_again_once_for_each_answer() -> None:
+    made = world(ready())
+    did(made.run, "merge-refused", "h1:b1", mark="0")
+    assert made.facts().merge is Merge.REFUSED
+    answered(made.run, "merge-refused", "h1:b1", "try-merge")
+    assert made.facts().merge is Merge.FREE
+    did(made.run, "merge-refused", "h1:b1", mark="1")
+    assert made.facts().merge is Merge.REFUSED
+    made.before["h1"].add("b2")
+    made.remote[BASE] = "b2"  # with another base it is another merge
+    assert made.facts().merge is Merge.FREE
+
+
+# an epic on top of another
+
+
+def test_an_epic_on_one_that_is_not_merged_waits_for_it() -> None:
+    first = pull(number=6, head_ref="feature/epic-0", head="e0", labels=())
+    made = world(ready(base_ref="feature/epic-0"), first, plan=Plan(onto="feature/epic-0"))
+    made.remote["feature/epic-0"] = "e0"
+    assert (made.facts().aim, made.facts().base, made.facts().merge) == (True, Base.IN, Merge.MANUAL)
+    look = made.look()
+    assert waits_for("by-hand", look.delivery and look.delivery.seen) == (
+        "the pull request of feature/epic-0, which it stands on"
+    )
+
+
+def test_once_that_is_merged_it_goes_to_the_base() -> None:
+    first = pull(number=6, head_ref="feature/epic-0", head="e0", state=PullState.MERGED, merged_as="b2")
+    made = world(ready(base_ref="feature/epic-0"), first, plan=Plan(onto="feature/epic-0"))
+    made.remote[BASE] = "b2"
+    assert (made.facts().aim, made.facts().base) == (False, Base.MOVED)
+    look = made.look()
+    assert look.delivery is not None
+    assert look.delivery.seen.since == "fork of h1 and e0"
+
+
+# without a forge
+
+
+def test_local_delivery_needs_no_forge() -> None:
+    made = World(plan=Plan(kind="local"), error=ForgeError(Trouble.LOGIN, "none"))
+    assert rule(made) == "merge"
+    made.plan = Plan(kind="local", merge="manual")
+    assert rule(made) == "by-hand"
+    did(made.run, "merge", "h1", sha="m1")
+    made.local[BASE], made.before["m1"] = "m1", {"b1"}
+    assert made.facts().pull is PullFact.MERGED
+
+
+# words
+
+
+def test_every_wait_for_a_pull_request_says_for_what() -> None:
+    assert WAITS_FOR.keys() == {one.name for one in TO_MERGED if one.action is Action.WAIT_FOR_PULL}
+
+
+def test_a_draft_waits_for_a_person() -> None:
+    look = world(ready(is_draft=True)).look()
+    assert waits_for("by-hand", look.delivery and look.delivery.seen) == "a person to take it out of draft"
+    assert waits_for("of a newer version", None) == "of a newer version"
