@@ -37,7 +37,7 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 	@touch $@
 
 .PHONY: demo
-demo: venv ## Watch an epic being taken to done on a sample project made on the spot (half a minute)
+demo: venv ## Watch an epic being taken to a merged pull request on a sample project (a minute)
 	@$(SCRUBBED) $(BIN)/bmad demo
 
 .PHONY: test

@@ -71,6 +71,7 @@ def test_more_hooks_than_are_read_are_known_by_their_names(repository: Repositor
     [
         *("core.hooksPath", "core.worktree", "core.excludesFile", "core.fsmonitor", "filter.x.clean"),
         *("alias.st", "include.path", "includeIf.gitdir:/x.path", "credential.helper", "url.a.insteadOf"),
+        *("remote.origin.url", "remote.origin.pushurl", "http.proxy", "http.https://github.com/.extraheader"),
         *("diff.external", "diff.x.textconv", "merge.x.driver", "core.sshCommand"),
     ],
 )
@@ -86,7 +87,7 @@ def test_a_setting_that_runs_or_hides_something_is_seen(repository: Repository, 
 
 
 @pytest.mark.parametrize(
-    "name", ["user.name", "branch.main.remote", "remote.origin.url", "push.default", "gc.auto"]
+    "name", ["user.name", "branch.main.remote", "remote.origin.fetch", "push.default", "gc.auto"]
 )
 def test_what_honest_work_sets_is_not_watched(repository: Repository, name: str) -> None:
     before = look(repository)

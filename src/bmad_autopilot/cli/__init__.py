@@ -33,7 +33,7 @@ VERBS = {
     "stop": ("stop", "Have the run under way end; --now: its agent too."),
     "board": ("board", "Check, set and repair the board."),
     "agent": ("agent", "See that an agent works here; follow or stop a call."),
-    "demo": ("demo", "Watch an epic being taken to done on a sample project."),
+    "demo": ("demo", "Watch an epic being taken to a merged pull request."),
     "simulate": ("simulate", "Rehearse with scripted agents in memory, before it costs anything."),
     "doctor": ("doctor", "Is everything here that is needed? Each line with its fix."),
     "init": ("init", "Write a commented bmad-autopilot.toml and the agents' commands."),

@@ -31,10 +31,11 @@ class Shown:
 @click.option("--keep", is_flag=True, help="Keep the sample project, and say where it is.")
 @click.pass_context
 def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
-    """Watch an epic being taken to done, in about half a minute.
+    """Watch an epic being taken to a merged pull request, in less than a minute.
 
-    A sample project is made in a temporary folder and run by a scripted agent: a review round, a run that is
-    killed and resumed, a question and its answer. Needs git alone. Ctrl-C ends it all and removes the folder."""
+    A sample project is made in a temporary folder, with a scripted agent and a GitHub that is played: a review
+    round, a run that is killed and resumed, a question and its answer, a review thread. Needs git alone. Ctrl-C
+    ends it all and removes the folder."""
     from ..sim.demo import play
     from ..sim.demo_stage import open_stage
 

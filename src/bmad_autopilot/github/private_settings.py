@@ -18,10 +18,11 @@ MAX_SETTINGS_FILE = 1024 * 1024
 HOOKS_PATH = ".git/config:core.hookspath"
 
 _FILES = ("info/exclude", "info/attributes")
-# By name, in lower case. Identity, remotes and branches are left out: honest work sets those.
+# By name, in lower case. Identity and branches are left out: honest work sets those. Where we push to is not.
 _WATCHED = re.compile(
     r"core\.(?:hookspath|worktree|excludesfile|attributesfile|fsmonitor|sshcommand|askpass|editor|pager)"
     r"|(?:filter|alias|include|includeif|credential|url|gpg)\..*"
+    r"|remote\..*\.(?:url|pushurl|vcs)|http\..*"
     r"|diff\.(?:external|.*\.(?:command|textconv))|merge\..*\.driver"
 )
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)

@@ -60,8 +60,13 @@ def _text(point: Point, run: RunRecord) -> str:
 
 
 def log_of(check: RemoteCheck, tail: str) -> dict[str, str]:
-    text = clean_text(tail, MAX_LOG, rendered=False) or "(nothing of its log could be read)"
+    text = _end_of(clean_text(tail, 2 * len(tail), rendered=False)) or "(nothing of its log could be read)"
     return {"title": f"The check {one_line(check.name, 100)}:", "text": text}
+
+
+def _end_of(log: str) -> str:
+    """What went wrong stands last."""
+    return log if len(log) <= MAX_LOG else f"…\n{log[-MAX_LOG:].partition(chr(10))[2]}"
 
 
 def reply_text(point: Point) -> str:

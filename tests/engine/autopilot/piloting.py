@@ -1,0 +1,121 @@
+"""The autopilot in this process, on a sample project whose GitHub is the simulator: real git, real agents."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.engine.autopilot.supervising import Ending, Wishes, autopilot
+from bmad_autopilot.github.git import Git
+from bmad_autopilot.github.pulls import PullOrder
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.runs.layout import runs_folder
+from bmad_autopilot.runs.question import Question
+from bmad_autopilot.runs.questions import all_open
+from bmad_autopilot.sim.github.bare import BareRefs
+from bmad_autopilot.sim.github.clock import SimClock
+from bmad_autopilot.sim.github.effects import GitHubEffect
+from bmad_autopilot.sim.github.live import LiveForge
+from bmad_autopilot.sim.github.model import VIEWER, SimGitHub
+from bmad_autopilot.sim.sample import make_sample, scripted
+from tests.support import git
+
+BRANCH = "feature/epic-1"
+STEP = 30.0  # seconds on GitHub between two looks at it: whatever is due is there at the next one
+
+
+class Waits(Exception):
+    """The pull request has come to wait for something, and we go away."""
+
+
+class Flight(NamedTuple):
+    end: Ending
+    log: list[tuple[str, Mapping[str, Any]]]
+
+    def entries(self, kind: str) -> list[Mapping[str, Any]]:
+        return [data for one, data in self.log if one == kind]
+
+
+class Pilot:
+    def __init__(self, folder: Path, *, epics: int = 1, stories: int = 1, settings: str = "") -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self.refs = BareRefs(folder / "hub.git")
+        make_sample(str(self.work), epics, stories, agent_command=scripted("honest"))
+        with (self.work / "bmad-autopilot.toml").open("a") as file:
+            file.write(f"\n{settings}\n[github]\ncheck_interval = 5\n")
+        git(self.work, "commit", "--quiet", "--all", "--message", "Settings")
+        git(self.work, "remote", "add", "origin", str(self.refs.folder))
+        git(self.work, "push", "--quiet", "origin", "main")
+        self.model = self._github()
+
+    def _github(self) -> SimGitHub:
+        return SimGitHub(SimClock(time.time()), self.refs, Random(3))
+
+    def fly(self, *, until: str = "", **wishes: Any) -> Flight:
+        """`until`: as if we were killed then."""
+        log: list[tuple[str, Mapping[str, Any]]] = []
+
+        def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+            log.append((kind, dict(data)))
+            if kind == until:
+                raise Waits
+
+        times = itertools.count(1)
+        begun = self.model.now
+        forge = LiveForge(self.model, clock=lambda: begun + next(times) * STEP)
+
+        def maker(git: Git, remote: str) -> LiveForge:
+            return forge
+
+        return Flight(autopilot(open_project(str(self.work)), Wishes(**wishes), told=told, forge=maker), log)
+
+    def refused(self, **wishes: Any) -> AutopilotError:
+        """Before an agent has cost anything."""
+        try:
+            self.fly(**wishes)
+        except AutopilotError as error:
+            assert not os.path.exists(runs_folder(str(self.work)))
+            return error
+        raise AssertionError("it was not refused")
+
+    def question(self) -> Question:
+        (asked,) = all_open(runs_folder(str(self.work))).asked
+        return asked.question
+
+    def effects(self, *kinds: str, by: str | None = VIEWER) -> list[GitHubEffect]:
+        return list(self.model.effects.of(*kinds, by=by))
+
+    # an epic whose pull request waits, made once and then put back
+
+    def keep(self) -> None:
+        shutil.copytree(self.folder, f"{self.folder}.kept", symlinks=True)
+
+    def put_back(self) -> None:
+        """As it was kept, in the same place, with the pull request as a new GitHub would know it."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(f"{self.folder}.kept", self.folder, symlinks=True)
+        self.model = self._github()
+        self.model.open_pull(PullOrder(BRANCH, "main", "Epic 1: Accounts", "…"))
+        self.model.effects.all.clear()
+
+
+def git_only(folder: Path, patch: Callable[[str, str], None]) -> None:
+    """A PATH that finds git and nothing else."""
+    folder.mkdir()
+    found = shutil.which("git")
+    assert found is not None
+    (folder / "git").symlink_to(found)
+    patch("PATH", str(folder))
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
