@@ -29,7 +29,7 @@ def test_every_cause_says_what_it_means_and_offers() -> None:
 def test_words_that_stand_in_files_stay_what_they_are() -> None:
     assert " ".join(Cause) == (
         "blocked failed hopeless checks environment rounds timeout conflict limit liar question epic-complete "
-        "human-checkpoint settings budget ground left-out retrospective rows stuck forge foreign closed threads "
+        "human-checkpoint settings budget ground left-out retrospective rows stuck restless forge foreign closed threads "
         "pull-rounds remote-checks silence merge"
     )
 
@@ -56,6 +56,7 @@ OFFERED = {
     "retrospective": ("NO RETROSPECTIVE", "retry leave"),
     "rows": ("BOARD MOVED", "mine undo"),
     "stuck": ("STUCK", "retry abort"),
+    "restless": ("NEVER THE SAME", "retry skip fix abort"),
     "forge": ("NO WAY TO THE FORGE", "retry abort"),
     "foreign": ("NOT OUR COMMITS", "take retry abort"),
     "closed": ("CLOSED", "reopen retry abort"),

@@ -73,6 +73,13 @@ def test_a_lost_answer_leaves_the_effect_begun() -> None:
     assert (record.done, record.failed) == ({}, {})
 
 
+def test_lost_answers_are_counted_until_one_comes() -> None:
+    lost: Entry = ("trouble", {"do": "push", "key": "h1", "why": "no answer"})
+    assert delivery(BEGUN, PUSH, lost, PUSH, lost).troubles == {"push:h1": {"times": 2, "why": "no answer"}}
+    assert delivery(BEGUN, PUSH, lost, PUSH, PUSHED).troubles == {}
+    assert answered("look", BEGUN, PUSH, lost).troubles == {}
+
+
 def test_what_we_push_is_ours_and_brings_the_content() -> None:
     record = delivery(BEGUN, PUSH, PUSHED)
     assert (record.pushed, record.pushed_at, record.content, record.known) == ("h1", 102.0, False, {"h1"})

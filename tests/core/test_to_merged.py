@@ -123,7 +123,8 @@ def test_nothing_is_merged_that_is_not_green_answered_approved_and_on_its_base(f
     assert (facts.line, facts.pull, facts.forge) == (Line.EVEN, Pull.OPEN, Forge.FINE)
     assert facts.question is Question.NONE
     assert facts.aim
-    assert not (facts.stop or facts.pause)
+    assert not facts.stop
+    assert not facts.pause
 
 
 @given(every_fact)

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     RETROSPECTIVE = "retrospective"
     ROWS = "rows"
     STUCK = "stuck"
+    RESTLESS = "restless"
     FORGE = "forge"
     FOREIGN = "foreign"
     CLOSED = "closed"
@@ -86,6 +87,7 @@ OFFERS: Mapping[Cause, Offer] = {
     Cause.RETROSPECTIVE: Offer("NO RETROSPECTIVE", "an epic's retrospective was not held", (RETRY, "leave")),
     Cause.ROWS: Offer("BOARD MOVED", "other rows of the board moved during a call", ("mine", "undo")),
     Cause.STUCK: Offer("STUCK", "nothing is known to do about a story", (RETRY, ABORT)),
+    Cause.RESTLESS: Offer("NEVER THE SAME", "files change by themselves while the project's checks run"),
     Cause.FORGE: Offer("NO WAY TO THE FORGE", "the forge does not let us do what is due", (RETRY, ABORT)),
     Cause.FOREIGN: Offer(
         "NOT OUR COMMITS", "somebody else has put commits on a branch of ours", ("take", RETRY, ABORT)

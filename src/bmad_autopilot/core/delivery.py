@@ -29,6 +29,7 @@ class DeliveryRecord:
     begun: dict[str, Data] = field(default_factory=dict)  # effects that were begun and not known to be done
     failed: dict[str, str] = field(default_factory=dict)  # effects that were refused, and why
     done: dict[str, Data] = field(default_factory=dict)  # effects by their key, with what came of them
+    troubles: dict[str, Data] = field(default_factory=dict)  # effects whose answer was lost: how often, and why
     rounds: list[PullRound] = field(default_factory=list)
     counted_from: int = 0  # rounds before it count no more: an answer allowed more
     answers: dict[str, Data] = field(default_factory=dict)  # thread → what the agent said of it last
@@ -60,6 +61,7 @@ def _effect(record: DeliveryRecord, data: Data, at: float) -> None:
 def _did(record: DeliveryRecord, data: Data, at: float) -> None:
     do, key = str(data["do"]), str(data.get("key", ""))
     record.begun.pop(f"{do}:{key}", None)
+    record.troubles.pop(f"{do}:{key}", None)
     if data.get("failed"):
         record.failed[f"{do}:{key}"] = str(data.get("why", ""))
         return
@@ -71,6 +73,12 @@ def _did(record: DeliveryRecord, data: Data, at: float) -> None:
         record.pull = int(data["number"])
     elif do == "merge-refused":  # there is a question of its own about that
         record.failed.pop(f"merge:{key.partition(':')[0]}", None)
+
+
+def _trouble(record: DeliveryRecord, data: Data, at: float) -> None:
+    name = f"{data['do']}:{data.get('key', '')}"
+    times = int(record.troubles.get(name, {}).get("times", 0))
+    record.troubles[name] = {"times": times + 1, "why": str(data.get("why", ""))}
 
 
 def _pull_round(record: DeliveryRecord, data: Data, at: float) -> None:
@@ -104,6 +112,7 @@ KINDS: dict[str, Callable[[DeliveryRecord, Data, float], None]] = {
     "delivering": _delivering,
     "effect": _effect,
     "did": _did,
+    "trouble": _trouble,
     "pull-round": _pull_round,
     "base-taken": _base_taken,
     "foreign-taken": _foreign_taken,
@@ -137,4 +146,5 @@ def allow_more(record: DeliveryRecord, means: str, asked: Data) -> None:
     elif means == "merged-fine":
         record.proof = "accepted"
     record.failed.clear()  # whatever it was about: it is tried again
+    record.troubles.clear()
     record.waits = None

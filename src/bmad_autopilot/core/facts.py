@@ -81,6 +81,7 @@ class Gate(StrEnum):
     CODE = "code"  # failed, and the code can be mended
     ENVIRONMENT = "environment"  # failed for a reason that no change to the code removes
     SAME = "same"  # failed as it did before, on the same tree
+    RESTLESS = "restless"  # run again and again, and each time the tree was another one afterwards
 
 
 class Commit(StrEnum):

@@ -21,6 +21,8 @@ def apply(run: RunRecord, kind: str, data: Data, at: float) -> None:
         if kind in delivery.KINDS:
             delivery.KINDS[kind](run.delivery, data, at)
         elif kind in _KINDS:
+            if kind in _MOVES:
+                run.trees.clear()
             _KINDS[kind](run, data, at)
     except (LookupError, TypeError, ValueError, AttributeError):
         return  # of a newer version, or torn: what is left of the journal counts
@@ -188,6 +190,8 @@ def _check(run: RunRecord, data: Data, at: float) -> None:
     known = {name: data[name] for name in Check.__dataclass_fields__ if name in data}
     check = Check(**known)
     run.checks[check.code] = check
+    if data.get("tree"):
+        run.trees.append(str(data["tree"]))
 
 
 def _commit(run: RunRecord, data: Data, at: float) -> None:
@@ -279,6 +283,9 @@ def _idle(run: RunRecord, data: Data, at: float) -> None:
 def _epic(run: RunRecord, data: Data, at: float) -> None:
     run.epic_closed = run.epic_closed or data.get("after") == "done"
 
+
+# After these the work tree may well be another one.
+_MOVES = frozenset(("call", "accepted", "round", "commit", "answered", "resumed"))
 
 _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "run": _run,

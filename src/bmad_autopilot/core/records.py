@@ -104,6 +104,7 @@ class RunRecord:
     head: Data = field(default_factory=dict)  # the first entry: what was asked for
     stories: dict[str, StoryRecord] = field(default_factory=dict)
     checks: dict[str, Check] = field(default_factory=dict)  # by code tree
+    trees: list[str] = field(default_factory=list)  # the work trees that were checked since the last thing we did
     steps: int = 0
     steps_done: int = 0  # since somebody took it up
     question: Data | None = None  # the one that is open

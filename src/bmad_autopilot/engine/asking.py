@@ -122,6 +122,15 @@ _FORMS = {
         "once its row says something else",
         Cause.STUCK,
     ),
+    "restless": _Form(
+        "Files change by themselves while the project's checks run on {story}, so that no result holds. Once that "
+        "is mended: run them again?",
+        {**_USUAL, RETRY: "recheck"},
+        RETRY,
+        "what a program writes by itself belongs into .gitignore",
+        Cause.RESTLESS,
+        BlockReason.NO_RESOURCE,
+    ),
     "human-checkpoint": _Form(
         "{step} of {story} comes next. Go on?",
         _GO_ON,

@@ -177,6 +177,9 @@ class Doors(Protocol):
         """Empty, or why we should not work here."""
 
     def tree(self, story: str) -> Tree: ...
+    def changed(self, before: str, after: str) -> tuple[str, ...]:
+        """The paths that differ between two work trees."""
+
     def is_tidy(self) -> bool: ...
     def commit(self, order: CommitOrder) -> str: ...
     def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:

@@ -19,6 +19,7 @@ from .trying import tries_left
 from .workflow_lane import observe_workflow
 
 RETRO = "retrospective"
+MAX_RESTLESS = 5  # times that checks are run while nothing of ours changes the tree
 BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_each_epic"  # human checkpoints
 
 
@@ -190,7 +191,7 @@ def _commit(story: StoryRecord, at: Position, call: Call) -> Commit:
 def _gate(run: RunRecord, tree: Tree) -> Gate:
     check = run.checks.get(tree.code or "")
     if check is None:
-        return Gate.DUE
+        return Gate.DUE if len(run.trees) < MAX_RESTLESS else Gate.RESTLESS
     if check.passed:
         return Gate.PASSED
     if check.environment:

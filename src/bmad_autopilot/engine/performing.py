@@ -122,7 +122,7 @@ def _check(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.tree is not None
     loop.note("checking", story=look.story.key if look.story else "")
     check = loop.doors.check(look.tree.code or "")
-    loop.note("check", **vars(check))
+    loop.note("check", **vars(check), tree=look.tree.tree)
 
 
 def _accept(loop: Loop, look: Look, rule: Rule) -> None:

@@ -9,6 +9,8 @@ from .doors import Question
 from .looking import Look, in_advance
 from .loop_state import Loop
 
+MAX_PATHS = 10
+
 
 def ask(loop: Loop, look: Look, rule: Rule) -> None:
     question = _worded(loop, look, rule)
@@ -45,6 +47,10 @@ def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
     if look.tree is not None and rule.question in ("checks", "environment"):
         code = look.tree.code or ""
         question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
+    if rule.question == "restless" and look.tree is not None:
+        changed = loop.doors.changed(loop.run.trees[-1], look.tree.tree or "")
+        told = "\n".join(f"changed meanwhile: {path}" for path in changed[:MAX_PATHS])
+        question = question._replace(context=told)
     if rule.question == "settings":
         question = question._replace(context=loop.doors.changed_settings())
     return with_trace(question, loop.doors)

@@ -32,6 +32,7 @@ from .memory_board import is_readable, rows_of, with_row, with_status
 from .memory_calls import MemoryCall
 from .memory_checks import run_checks
 from .memory_gathering import gather
+from .memory_git import changed_paths
 from .scenario import Cast
 
 if TYPE_CHECKING:
@@ -127,6 +128,9 @@ class MemoryDoors:
     def tree(self, story: str) -> Tree:
         git = self.world.git
         return Tree(git.head, git.branch, git.tree(), git.code(self.world.books.apart(story)))
+
+    def changed(self, before: str, after: str) -> tuple[str, ...]:
+        return tuple(changed_paths(self.world.git.at(before), self.world.git.at(after)))
 
     def is_tidy(self) -> bool:
         return set(self.world.git.dirty()) <= set(self.lane.dirty)

@@ -32,6 +32,7 @@ from .seeing import LAG, SETTLES, Seen, see
 from .threads import FIXED, Point, decided, points_of, worst
 
 MAX_BASES = 5  # times that the base is taken in before a merge
+MAX_TROUBLES = 10  # times that an effect is tried without an answer: an hour in all
 AGAIN = 60.0  # seconds after which a forge that is away is asked again
 PASSING = (Trouble.AWAY, Trouble.LIMIT)
 
@@ -51,9 +52,9 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     if seen.unseen and now < run.delivery.pushed_at + AGAIN:
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
-        until = now + (LAG if now < seen.pull.merged_at + AGAIN else AGAIN)
+        again = now + (LAG if now < seen.pull.merged_at + AGAIN else AGAIN)
         why = f"{seen.pull.base_ref} does not hold what was merged"
-        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=until, why=why)
+        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=again, why=why)
     points = _points(doors.lines(), seen, run)
     facts = _of_branch(facts, seen, run)
     refused = _refused(facts, run.delivery)
@@ -76,8 +77,14 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
 
 def _unsettled(record: DeliveryRecord, now: float) -> float:
     """Until when an effect whose answer is lost may still not be seen; 0: nothing of the kind."""
-    waits = [float(one["at"]) + SETTLES for one in record.begun.values()]
+    waits = [float(one["at"]) + _settles(record, name) for name, one in record.begun.items()]
     return max((until for until in waits if until > now), default=0.0)
+
+
+def _settles(record: DeliveryRecord, name: str) -> float:
+    """Longer each time: what fails again and again holds nobody else up."""
+    times = int(record.troubles.get(name, {}).get("times", 0))
+    return SETTLES * float(2 ** min(max(times - 1, 0), 6))
 
 
 def _blind(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Look:
@@ -105,7 +112,9 @@ def _is_empty_word(lines: Lines, point: Point, head: str) -> bool:
 def _refused(facts: Facts, record: DeliveryRecord) -> str:
     """An effect that the forge would not let us have, and that is still wanted."""
     wanted = {"open-pull": facts.pull is Pull.NONE, "push": facts.line is Line.AHEAD}
-    return next((why for name, why in record.failed.items() if wanted.get(name.partition(":")[0], True)), "")
+    hopeless = {name: str(one["why"]) for name, one in record.troubles.items() if one["times"] >= MAX_TROUBLES}
+    named = {**record.failed, **hopeless}
+    return next((why for name, why in named.items() if wanted.get(name.partition(":")[0], True)), "")
 
 
 def _of_branch(facts: Facts, seen: Seen, run: RunRecord) -> Facts:

@@ -87,6 +87,9 @@ class RepositoryDoors(Ground):
             os.environ, variables=(), passed=self.project.config.passed, private=private, identity=None
         )
 
+    def changed(self, before: str, after: str) -> tuple[str, ...]:
+        return tuple(one.path for one in changes(self.git, before, after)) if before != after else ()
+
     def is_tidy(self) -> bool:
         """Nothing lies about but what did before we began."""
         ground = look_at_ground(self.git)
