@@ -76,7 +76,7 @@ def test_a_missing_skill_is_said_before_anything_starts(project: ProjectMaker) -
         (["run-epic", "77"], "no epic 77 on the board"),
         (["run-story", "2-3", "--max-cost", "0"], "--max-cost"),
         (["run-epic", "2", "--max-hours", "-1"], "--max-hours"),
-        (["resume"], "there is no run that is not over"),
+        (["resume"], "there is nothing to resume"),
         (["restart", "9-9"], "no story 9-9 on the board"),
     ],
 )

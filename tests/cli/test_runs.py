@@ -153,3 +153,14 @@ def test_names_that_steer_a_terminal(sample: SampleProject, tmp_path: Path) -> N
     (run / "journal.jsonl").write_text("\n".join(lines) + "\n")
     for words in (("runs", "show"), ("runs", "why", run.name, "1")):
         assert "\x1b" not in printed(sample.root, *words)
+
+
+def test_a_run_that_nobody_can_read_is_named_and_not_passed_over(sample: SampleProject) -> None:
+    run = sample.root / "_bmad-output/.runs/main/epic-1-20260101-120000"
+    run.mkdir(parents=True)
+    (run / "state.json").write_text("{")
+    (run / "journal.jsonl").write_text("")
+    for words in (["runs"], ["runs", "show"], ["resume"]):
+        said = refused(sample.root, *words)
+        assert "no run can be read" in said
+        assert run.name in said

@@ -13,7 +13,7 @@ from ..core.errors import EXIT_DONE, FileError, UsageError
 from ..core.statuses import DONE
 from ..project.open import Project
 from ..runs.adoption import left_behind
-from ..runs.finding import Run, find_run, unfinished
+from ..runs.finding import Run, find_run, refuse_unreadable, unfinished
 from ..runs.layout import runs_folder
 from ..runs.state import Status
 from ..views.terminal import clean
@@ -122,12 +122,13 @@ def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
     if found:
         return found[0]
     _refuse_half(project)
+    refuse_unreadable(runs)
     left = left_behind(project.root.path, project.folders.implementation)
     hint = "bmad status says what comes next"
     if left is not None:
         at = " at ".join(filter(None, (left.epic, left.story or left.phase)))
         hint = f"{left.tool} has left one behind ({at}): bmad resume --adopt goes on with it"
-    raise UsageError("there is no run that is not over", hint=hint)
+    raise UsageError("there is nothing to resume: no run is running, failed or paused", hint=hint)
 
 
 def _refuse_half(project: Project) -> None:

@@ -13,10 +13,11 @@ from ..runs.finding import Run, all_runs
 from ..runs.layout import runs_folder
 from ..runs.retention import DAYS, Old, delete, due
 from ..runs.state import Status
+from ..runs.supervisor import busy_runs
 from ..views.figures import counted
 from ..views.terminal import clean as shown
 from .facts import print_json
-from .runs_reading import busy_runs, the_root
+from .runs_reading import the_root
 
 
 @click.command(short_help="Old runs to the archive; delete what is there.")
@@ -31,7 +32,7 @@ def clean(ctx: click.Context, dry_run: bool, deletes: bool, yes: bool, as_json: 
 
     --delete removes what is in the archive for good, with the work trees git keeps for its checkpoints."""
     root = the_root(ctx)
-    runs, now, busy = runs_folder(root.path), time.time(), busy_runs(root)
+    runs, now, busy = runs_folder(root.path), time.time(), busy_runs(root.state_folder)
     moved = due(runs, now, busy=busy) if dry_run else clean_runs(root, now, busy=busy)
     if not as_json:
         _tell_moved(moved, dry_run)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ..project.root import Root, find_root
-from ..runs.finding import Run, all_runs, with_target
+from ..runs.finding import Run, all_runs, refuse_unreadable, with_target
 from ..runs.layout import find_archived, runs_folder
 from ..runs.spending import spent
 from ..runs.state import Status
-from ..runs.supervisor import owners
+from ..runs.supervisor import busy_runs
 from ..views.runs import RunRow, RunsView, document, render
 from ..views.terminal import Terminal
 
@@ -26,20 +26,17 @@ def the_root(ctx: click.Context) -> Root:
     return find_root(ctx.obj[0])
 
 
-def busy_runs(root: Root) -> set[str]:
-    """Those that somebody looks after right now."""
-    return {owner.run.rpartition("/")[2] for owner in owners(root.state_folder)}
-
-
 def print_runs(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     root = the_root(ctx)
     runs = runs_folder(root.path)
     found = all_runs(runs, archive=shows_all)
+    if not found:
+        refuse_unreadable(runs)
     shown = found if shows_all or as_json else found[:MOST]
     more = len(found) - len(shown)
     if not shows_all and not as_json:
         more += len(find_archived(runs))
-    busy = busy_runs(root) if any(run.state.status is Status.RUNNING for run in shown) else set()
+    busy = busy_runs(root.state_folder) if any(run.state.status is Status.RUNNING for run in shown) else set()
     view = RunsView([row_of(with_target(run), busy) for run in shown], more, time.time())
     if as_json:
         from .facts import print_json

@@ -10,12 +10,13 @@ from ..runs.finding import Run, all_runs, with_target
 from ..runs.layout import folder_name, runs_folder
 from ..runs.retention import archive_session
 from ..runs.state import Status
+from ..runs.supervisor import busy_runs
 from ..views.figures import counted
 from ..views.runs import SessionRow, render_sessions, sessions_document
 from ..views.terminal import Terminal
 from ..views.terminal import clean as shown
 from .facts import print_json
-from .runs_reading import busy_runs, status_word, the_root
+from .runs_reading import status_word, the_root
 
 
 @click.group()
@@ -29,7 +30,7 @@ def session() -> None:
 def list_(ctx: click.Context, as_json: bool) -> None:
     """The sessions that have runs, the one with the newest first."""
     root = the_root(ctx)
-    busy = busy_runs(root)
+    busy = busy_runs(root.state_folder)
     grouped: dict[str, list[Run]] = {}
     for run in all_runs(runs_folder(root.path)):
         grouped.setdefault(run.session, []).append(run)
@@ -51,7 +52,7 @@ def _statuses(own: list[Run], busy: set[str]) -> tuple[tuple[str, int], ...]:
 def archive(ctx: click.Context, name: str) -> None:
     """Move all runs of the session NAME to the archive, unless one of them is running or paused."""
     root = the_root(ctx)
-    moved = archive_session(runs_folder(root.path), folder_name(name), busy=busy_runs(root))
+    moved = archive_session(runs_folder(root.path), folder_name(name), busy=busy_runs(root.state_folder))
     let_go_of(root, [run.id for run in moved])
     for run in moved:
         click.echo(f"{shown(run.session)}/{shown(run.id)}  {run.state.status.value}")

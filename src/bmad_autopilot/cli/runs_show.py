@@ -12,11 +12,12 @@ from ..runs.finding import Run, find_run
 from ..runs.journal import Journal
 from ..runs.layout import attempt_folder, runs_folder
 from ..runs.state import read_state
+from ..runs.supervisor import busy_runs
 from ..runs.timeline import Timeline, timeline
 from ..views.runs_show import ShowView, document, render
 from ..views.terminal import Terminal
 from .facts import print_json
-from .runs_reading import busy_runs, complete_run, row_of, the_root
+from .runs_reading import complete_run, row_of, the_root
 
 
 @click.command(short_help="What a run did.")
@@ -35,7 +36,7 @@ def show(ctx: click.Context, run: str | None, as_json: bool) -> None:
         *_odd_state(found),
         *(f"journal.jsonl, line {one.place.line}: {one.message}" for one in journal.diagnostics),
     )
-    view = ShowView(row_of(found, busy_runs(root)), whole, _shown(found.folder), time.time(), odd)
+    view = ShowView(row_of(found, busy_runs(root.state_folder)), whole, _shown(found.folder), time.time(), odd)
     if as_json:
         print_json(document(view))
     else:

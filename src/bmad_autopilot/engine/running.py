@@ -15,7 +15,7 @@ from ..runs.finding import Run, unfinished
 from ..runs.half_forks import refuse_half
 from ..runs.layout import SESSION, make_run, runs_folder
 from ..runs.state import Status
-from ..runs.supervisor import hold, owners
+from ..runs.supervisor import busy_runs, hold
 from .adopting import adopt_lane, take_over
 from .checkpointing import first_variables
 from .cleaning import clean_runs
@@ -71,8 +71,7 @@ def _tidy(project: Project, told: Told) -> None:
         set_paused(run)
         text = f"run {run.id} was cut short, and is paused now: bmad resume --run {run.id} goes on with it"
         told("notice", {"text": text}, time.time())
-    busy = [os.path.basename(one.run) for one in owners(project.state_folder)]
-    old = clean_runs(project.root, time.time(), busy=busy)
+    old = clean_runs(project.root, time.time(), busy=busy_runs(project.state_folder))
     if old:
         text = f"{len(old)} old {'run' if len(old) == 1 else 'runs'} moved to the archive: bmad runs --all"
         told("notice", {"text": text}, time.time())

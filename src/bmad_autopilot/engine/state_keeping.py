@@ -9,6 +9,7 @@ from ..core.errors import FileError
 from ..core.folding import apply
 from ..core.records import RunRecord, StepRecord
 from ..project.open import Project
+from ..runs.epic_state import NAME as EPIC_STATE
 from ..runs.epic_state import EpicState, Failure, StepDone, read_epic_state, write_epic_state
 from ..runs.epic_state import Status as EpicStatus
 from ..runs.state import Artefact, RunState, Status, marked, stamped, write_state
@@ -17,7 +18,6 @@ from ..runs.status_page import Page, StepLine, write_status_page
 from .doors import Entry
 from .lane import Lane
 
-EPIC_STATE = ".run-epic-state.json"
 # `step` is the intent: a reader sees what is about to be done before it is.
 MOMENTS = frozenset(
     "run resumed story step ended accepted round asked answered commit finished left waiting".split()

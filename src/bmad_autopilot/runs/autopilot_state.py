@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..core.errors import FileError
@@ -63,14 +64,15 @@ def completed_epics(project: str) -> tuple[str, ...]:
 
 
 def log_line(project: str, text: str) -> None:
-    """One line with its time. A log that has grown too long begins anew; the one before it is kept."""
+    """One line with its time. A log that has grown too long begins anew; the one before it is kept. One that
+    cannot be written holds nothing up."""
     path = os.path.join(project, FOLDER, LOG)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    try:
-        if os.path.getsize(path) > MAX_LOG:
-            os.replace(path, f"{path}.1")
-    except OSError:
-        pass
     line = " ".join(text.split())[:2000]
-    with open(path, "a", encoding="utf-8", errors="replace") as file:
-        file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.lexists(path) and os.path.getsize(path) > MAX_LOG:
+            os.replace(path, f"{path}.1")
+        # Agents can write there too: no link is followed, and nobody has to read before we go on.
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        with open(fd, "a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..core.errors import FileError, UsageError
+from ..core.errors import FileError, Place, UsageError
 from .journal import Journal, first_entry
 from .journal_lines import Entry
 from .layout import ARCHIVE, find_archived, find_runs
@@ -67,8 +67,26 @@ def find_run(runs: str, wanted: str | None) -> Run:
                 hint="give more of the name, or SESSION/RUN",
             )
     if not known:
+        refuse_unreadable(runs)
         raise UsageError("there is no run in this project yet", hint="bmad run-epic begins one")
     raise UsageError(f"there is no run {(wanted or '')[:80]!r}", expected=_named(known), hint="bmad runs --all")
+
+
+def unreadable_runs(runs: str) -> list[str]:
+    """Folders of runs whose state and journal nobody can read."""
+    places = [os.path.join(runs, session, name) for session, name in find_runs(runs)]
+    return [place for place in places if os.listdir(place) and state_of(place, "") is None]
+
+
+def refuse_unreadable(runs: str) -> None:
+    found = unreadable_runs(runs)
+    if found:
+        raise FileError(
+            "no run can be read: neither its state.json nor its journal.jsonl",
+            place=Place(found[0]),
+            found=f"{len(found)} such folders" if len(found) > 1 else None,
+            hint="put one of the two back, or move the folder away; git and the board hold what was done",
+        )
 
 
 def with_target(run: Run) -> Run:

@@ -87,6 +87,11 @@ def owners(state_folder: str) -> list[Owner]:
     return [one for one in found if one is not None]
 
 
+def busy_runs(state_folder: str) -> set[str]:
+    """Runs that somebody looks after right now."""
+    return {os.path.basename(one.run) for one in owners(state_folder)}
+
+
 def owner_of(state_folder: str, run: str) -> Owner | None:
     """Who looks after this run now; else whoever is at work on anything that it could not go on beside."""
     found = owners(state_folder)

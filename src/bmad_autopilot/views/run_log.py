@@ -9,7 +9,7 @@ from .delivery_log import delivery_lines
 from .figures import counted, money, took, until
 from .log_lines import LogLine
 from .run_questions import asked_in, question_lines
-from .words import clip, failing, first_line, resuming, said_of
+from .words import FINDINGS, clip, failing, first_line, resuming, said_of
 
 Data = Mapping[str, Any]
 Place = tuple[str, int, int]  # a run, the step it stands at, of how many
@@ -72,7 +72,7 @@ class RunLog:
 
     def ended(self, data: Data, at: float) -> list[LogLine]:
         finding = str(data.get("finding", ""))
-        words, color = _FINDINGS.get(finding, (finding, "red"))
+        words, color = FINDINGS.get(finding, (finding, "red"))
         said = said_of(data, finding)
         if finding == "good" and data.get("summary"):
             words = "approved"
@@ -223,16 +223,6 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
 }
 
 _IN_ADVANCE = {"standing": "  (your standing answer)", "policy": "  (chosen in advance: nobody is here)"}
-
-_FINDINGS = {
-    "good": ("done", "green"),
-    "changes": ("changes requested", "yellow"),
-    "lacking": ("not accepted", "red"),
-    "failed": ("failed", "red"),
-    "refused": ("refused", "yellow"),
-    "asked": ("stopped to ask", "yellow"),
-    "hopeless": ("cannot go on", "red"),
-}
 
 
 def spent(data: Data) -> list[str]:

@@ -11,21 +11,11 @@ from .figures import counted, money, took
 from .log_lines import fit
 from .runs import RunRow, ago, cost
 from .terminal import Terminal, clean, display_width, pad
-from .words import first_line, telling
+from .words import FINDINGS, first_line, telling
 
 MOST = 200  # steps on one page
 
 _STEP_COLORS = {"done": "green", "sent back": "yellow", "given up": "red", "open": "cyan"}
-_FINDINGS = {
-    "good": ("done", "green"),
-    "changes": ("changes requested", "yellow"),
-    "lacking": ("not accepted", "red"),
-    "failed": ("failed", "red"),
-    "refused": ("refused", "yellow"),
-    "asked": ("stopped to ask", "yellow"),
-    "hopeless": ("cannot go on", "red"),
-    "": ("not taken in yet", "cyan"),
-}
 
 
 class ShowView(NamedTuple):
@@ -104,7 +94,7 @@ def _step(step: StepTimeline, out: Terminal) -> Iterator[str]:
 
 
 def _attempt(one: AttemptLine, out: Terminal) -> Iterator[str]:
-    word, color = _FINDINGS.get(one.finding, (one.finding, "red"))
+    word, color = FINDINGS.get(one.finding, (one.finding, "red"))
     spent = [took(one.seconds) if one.finding else "", counted(one.tokens, "token") if one.tokens else ""]
     spent.append(money(one.dollars) if one.dollars is not None else "")
     said = telling(one.message) if one.finding not in ("good", "asked", "") else ""

@@ -63,3 +63,16 @@ def resuming(language: str, run: str = "", step: int = 0, total: int = 0) -> str
         return "▶ Reprise du run" if french else "▶ Resuming the run"
     at = f"à l'étape {step}/{total}" if french else f"at step {step}/{total}"
     return f"▶ {'Reprise du' if french else 'Resuming'} run {run} {at}"
+
+
+# What a call came to, and its colour.
+FINDINGS = {
+    "good": ("done", "green"),
+    "changes": ("changes requested", "yellow"),
+    "lacking": ("not accepted", "red"),
+    "failed": ("failed", "red"),
+    "refused": ("refused", "yellow"),
+    "asked": ("stopped to ask", "yellow"),
+    "hopeless": ("cannot go on", "red"),
+    "": ("not taken in yet", "cyan"),
+}
