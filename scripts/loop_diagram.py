@@ -17,8 +17,8 @@ there. -->
 
 Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After
 a crash the next turn simply looks again. The rows are `core/table.py` and, from a finished epic to a merged pull
-request, `core/to_merged.py`; the facts are `core/facts.py`. How things are found out is `engine/observing.py`, what
-each action does `engine/performing.py`; for a delivery, the files of the same names in `engine/delivery/`.
+request, `core/to_merged.py`; the facts are `core/facts.py`. How things are found out is `engine/observing.py`,
+what each action does `engine/performing.py`; for a delivery, the files of the same names in `engine/delivery/`.
 
 """
 
@@ -27,7 +27,7 @@ GROUPS = (
     ("Told to leave, an agent at work, or no board to read", "told-to-leave"),
     ("A question is open", "answer-there"),
     ("A call has ended", "call-over"),
-    ("The epic is on its way: is the forge there, is it merged, is the branch ours?", "delivery-paused"),
+    ("From a finished epic to a merged pull request: the forge, the merge, the branch", "delivery-paused"),
     ("On its way: what is pushed has passed here", "unproven-elsewhere"),
     ("On its way: what reviewers and checks found", "reply-due"),
     ("On its way: what others have to do", "review-due"),

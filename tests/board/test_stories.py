@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.board.file_list import looks_like_path, why_unsafe
 from bmad_autopilot.board.review_findings import Verdict
-from bmad_autopilot.board.stories import StoryFile, read_story
+from bmad_autopilot.board.stories import StoryFile, criteria_of, read_story
 from bmad_autopilot.files import Text, read_text
 
 STORY = """\
@@ -363,3 +363,27 @@ def test_every_real_story_is_read_without_complaint(corpus: Path):
         assert found.number, path.name
         assert found.status is not None, path.name
         assert not found.diagnostics, path.name
+
+
+@pytest.mark.parametrize(
+    ("section", "found"),
+    [
+        ("1. One\n2) Two **bold**\n", ("One", "Two **bold**")),
+        ("- [ ] One\n- [x] Two\n* Three\n", ("One", "Two", "Three")),
+        ("1. **Given** an account\n   **When** they sign in\n   - a nested point\n2. Two\n", None),
+        ("The page is there.\n\nIt is fast.\n", ("The page is there.", "It is fast.")),
+        ("### AC1: The page\n\nIt is there.\n", ("It is there.",)),
+        ("```\n1. in a listing\n```\n", ()),
+        ("", ()),
+    ],
+)
+def test_criteria_are_told_one_by_one(section, found):
+    text = f"# Story 1.1: T\n\n- no criterion\n\n## Acceptance Criteria\n\n{section}\n## Tasks\n\n1. no\n"
+    if found is None:
+        found = ("**Given** an account **When** they sign in", "a nested point", "Two")
+    assert criteria_of(Text("s", text.encode())) == found
+    assert criteria_of(Text("s", text.replace("\n", "\r\n").encode())) == found
+
+
+def test_a_story_without_such_a_section_has_none():
+    assert criteria_of(Text("s", b"# Story 1.1: T\n\n## Tasks\n\n- one\n")) == ()

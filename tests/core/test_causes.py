@@ -29,8 +29,8 @@ def test_every_cause_says_what_it_means_and_offers() -> None:
 def test_words_that_stand_in_files_stay_what_they_are() -> None:
     assert " ".join(Cause) == (
         "blocked failed hopeless checks environment rounds timeout conflict limit liar question epic-complete "
-        "human-checkpoint settings budget ground left-out retrospective rows stuck restless forge foreign closed threads "
-        "pull-rounds remote-checks silence merge"
+        "human-checkpoint settings budget ground left-out retrospective rows stuck restless forge foreign closed "
+        "threads pull-rounds remote-checks silence merge"
     )
 
 

@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
 from bmad_autopilot.project.autopilot_config import (
+    BOUNDS,
     MAX_NUMBER,
     NUMBERS,
     AutopilotConfig,
     read_autopilot_config,
 )
-from bmad_autopilot.project.config import load_config
+from bmad_autopilot.project.config import Config, GitHub, load_config
 from bmad_autopilot.project.root import Root
+from bmad_autopilot.project.schema import KEYS
 from tests.project.trees import opened, write
 
 
@@ -131,3 +133,37 @@ def test_what_both_files_have_to_say_is_kept(tmp_path: Path) -> None:
     found = load_config(Root(str(tmp_path), str(tmp_path), None)).diagnostics
     assert len(found) == 2
     assert found[0].code == "no-review"
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("", {}),
+        ("MAX_TURNS=80\nPARALLEL_MODE=1\nPARALLEL_CHECK_INTERVAL=60\n", {}),
+        ("CHECK_INTERVAL=20\n", {"check_interval": 20, "review_patience": 20, "check_patience": 20}),
+        ("MAX_CHECK_WAIT=120\n", {"review_patience": 60, "check_patience": 60}),
+        ("MAX_COPILOT_WAIT=20\n", {"review_patience": 10}),
+        ("MAX_COPILOT_WAIT=20\nMAX_CHECK_WAIT=40\nCHECK_INTERVAL=60\n", None),
+        ("MAX_PENDING_PRS=2\n", {"max_pending": 2}),
+        ("CHECK_INTERVAL=0\nMAX_COPILOT_WAIT=0\nMAX_PENDING_PRS=0\n", {}),
+        ("CHECK_INTERVAL=1\n", {"check_interval": 5, "review_patience": 1, "check_patience": 1}),
+        ("MAX_PENDING_PRS=1000000\n", {"max_pending": 100}),
+        ("CHECK_INTERVAL=1000000\n", {"check_interval": 3600, "review_patience": 10080, "check_patience": 10080}),
+    ],
+)
+def test_what_its_keys_do(tmp_path: Path, text: str, settings: dict[str, int] | None) -> None:
+    if settings is None:
+        settings = {"check_interval": 60, "review_patience": 20, "check_patience": 40}
+    found = read(tmp_path, text).added_to(Config())
+    assert found.github == GitHub(**settings)  # type: ignore[arg-type]
+
+
+def test_our_own_settings_speak_first(tmp_path: Path) -> None:
+    old = read(tmp_path, "CHECK_INTERVAL=20\nMAX_PENDING_PRS=2\n")
+    found = old.added_to(Config(github=GitHub(check_interval=15, max_pending=9)))
+    assert (found.github.check_interval, found.github.max_pending, found.github.review_patience) == (15, 9, 20)
+
+
+def test_its_values_keep_our_bounds() -> None:
+    ours = {key.name: (key.least, key.most) for key in KEYS if key.table == "github"}
+    assert {name: ours[name] for name in BOUNDS} == BOUNDS

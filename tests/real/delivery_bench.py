@@ -50,7 +50,13 @@ def use_gh(real: Path, version: str, patch: pytest.MonkeyPatch) -> None:
 
 class DeliveryBench:
     def __init__(
-        self, folder: Path, patch: pytest.MonkeyPatch, *, epics: int = 2, stories: int = 3, settings: str = SETTINGS
+        self,
+        folder: Path,
+        patch: pytest.MonkeyPatch,
+        *,
+        epics: int = 2,
+        stories: int = 3,
+        settings: str = SETTINGS,
     ) -> None:
         self.folder = folder
         self.work = folder / "work"
@@ -91,7 +97,13 @@ class DeliveryBench:
     def git(self, *arguments: str) -> str:
         command = ["git", *arguments]
         done = subprocess.run(
-            command, cwd=self.work, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            command,
+            cwd=self.work,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

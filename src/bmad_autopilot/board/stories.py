@@ -109,7 +109,13 @@ def criteria_of(text: Text) -> tuple[str, ...]:
     prose = markdown.prose(markdown.unify_line_ends(text.text)).text
     found = _titled(markdown.sections(prose), _CRITERIA)[:1]
     lines = [line for section in found for line in prose[section.start : section.end].split("\n") if line.strip()]
-    entries = [match[1] for line in lines if (match := _ENTRY.match(line))]
+    entries: list[str] = []
+    for line in lines:
+        entry = _ENTRY.match(line)
+        if entry:
+            entries.append(entry[1].rstrip())
+        elif entries and line.startswith((" ", "\t")):  # Given … When … Then, a line each
+            entries[-1] += f" {line.strip()}"
     return tuple(entries or (line.strip() for line in lines if not line.lstrip().startswith("#")))
 
 

@@ -22,7 +22,7 @@ class DeliveryRecord:
     began: float = 0.0  # 0: not yet
     head: str = ""  # the commit to be delivered
     pull: int = 0
-    pushed: str = ""  # what we have last put on the remote
+    pushed: str = ""  # what the remote holds as far as we go: what we have put there, or taken over
     pushed_at: float = 0.0
     known: set[str] = field(default_factory=set)  # heads of the remote's that are ours, or were taken over
     content: bool = False  # the head holds more than the base's since it was last pushed
@@ -94,7 +94,8 @@ def _base_taken(record: DeliveryRecord, data: Data, at: float) -> None:
 
 def _foreign_taken(record: DeliveryRecord, data: Data, at: float) -> None:
     record.head, record.content = str(data["sha"]), True
-    record.known.add(str(data["remote"]))
+    record.pushed = str(data["remote"])
+    record.known.add(record.pushed)
     record.heard = int(data.get("heard", 0))
 
 

@@ -61,7 +61,7 @@ _LAST_WORD = {
     "stuck": "abort",
     "retrospective": "leave",
     "human-checkpoint": "continue",
-    "forge": "retry",
+    "forge": "abort",
     "foreign": "take",
     "closed": "abort",
     "disputed": "resolve",

@@ -34,6 +34,11 @@ def is_ignored(path: str) -> bool:
     return owner_of(path) is not None or path.startswith("build/") or "__pycache__/" in path
 
 
+def sha_of(number: int) -> str:
+    """Of the nth commit. As with git's, its first letters tell it from others."""
+    return blake2b(str(number).encode(), digest_size=20).hexdigest()
+
+
 class MemoryGit:
     def __init__(self, files: Files, branch: str = "main") -> None:
         self.files: dict[str, bytes] = {}
@@ -87,7 +92,7 @@ class MemoryGit:
     # history
 
     def commit_files(self, files: Files, message: str, key: str = "") -> str:
-        sha = f"{len(self.commits) + 1:040x}"
+        sha = sha_of(len(self.commits) + 1)
         self.commits[sha] = Commit(sha, self.head, files, message, key)
         self.head = sha
         return sha

@@ -24,7 +24,7 @@ from .scenario import Cast
 INTERVAL = 10.0  # seconds between two looks at what is pending
 RESCAN = 600.0
 AWAY = 60.0
-QUIET = 3  # looks at everything after the last thing has happened
+QUIET = 3 * 86400.0  # seconds after the last thing that happened
 
 LaneFor = Callable[[Candidate, str, str], Lane]  # for an epic, on this branch, standing on that one
 
@@ -43,7 +43,7 @@ class MemoryPilot:
         self._most = most
         self._over = [one.lane.key for one in sessions if _record_of(world, one).ended == "completed"]
         self._lanes = [self._held(one) for one in sessions if one.lane.key not in self._over]
-        self._quiet = 0
+        self._last = world.now  # when there was something to happen yet
 
     def _held(self, session: Session) -> Held:
         record = _record_of(self._world, session)
@@ -66,7 +66,6 @@ class MemoryPilot:
             return choice.phase.value.lower()
         if choice.phase is Phase.WAIT_COPILOT:
             return self._watch()
-        self._quiet = 0
         if choice.phase is Phase.FIND_EPIC:
             return self._took(self._begin(next(one for one in epics if one.key == choice.key)))
         return self._took(self._go_on(next(one for one in self._lanes if one.lane.key == choice.key)))
@@ -88,7 +87,7 @@ class MemoryPilot:
         return open_epics(board_of(raw), {}, (), taken)
 
     def _before(self) -> Held | None:
-        return next((held for held in reversed(self._lanes) if held.is_delivered), None)
+        return next((held for held in reversed(self._lanes) if held.is_pending), None)
 
     def _tip(self) -> str:
         before = self._before()
@@ -136,9 +135,9 @@ class MemoryPilot:
                 self._wake(moved)
                 return None
             following = world.next_event()
-            if following is None and self._quiet >= QUIET:
+            self._last = self._last if following is None else world.now
+            if world.now > self._last + QUIET:
                 return "quiet"
-            self._quiet = self._quiet + 1 if following is None else 0
             times = [held.until for held in self._waiting() if held.until is not None]
             happens = [] if following is None else [max(following, world.now + INTERVAL), rescan]
             world.advance(min([*times, *happens], default=rescan))

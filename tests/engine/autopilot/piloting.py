@@ -21,13 +21,29 @@ from bmad_autopilot.runs.questions import all_open
 from bmad_autopilot.sim.github.bare import BareRefs
 from bmad_autopilot.sim.github.clock import SimClock
 from bmad_autopilot.sim.github.effects import GitHubEffect
+from bmad_autopilot.sim.github.faults import Fault
 from bmad_autopilot.sim.github.live import LiveForge
 from bmad_autopilot.sim.github.model import VIEWER, SimGitHub
 from bmad_autopilot.sim.sample import make_sample, scripted
 from tests.support import git
 
 BRANCH = "feature/epic-1"
+MOST_LOOKS = 4
 STEP = 30.0  # seconds on GitHub between two looks at it: whatever is due is there at the next one
+
+
+class Hurried(LiveForge):
+    """On which time goes by from look to look. Where nothing comes of that, somebody waits for ever."""
+
+    def __init__(self, model: SimGitHub) -> None:
+        times, begun = itertools.count(1), model.now
+        super().__init__(model, clock=lambda: begun + next(times) * STEP)
+        self._looks = 0
+
+    def _begin(self, call: str, *, is_effect: bool) -> Fault | None:
+        self._looks = self._looks + 1 if call == "watch" else 0
+        assert self._looks <= MOST_LOOKS, "it waits for ever"
+        return super()._begin(call, is_effect=is_effect)
 
 
 class Waits(Exception):
@@ -67,11 +83,9 @@ class Pilot:
             if kind == until:
                 raise Waits
 
-        times = itertools.count(1)
-        begun = self.model.now
-        forge = LiveForge(self.model, clock=lambda: begun + next(times) * STEP)
+        forge = Hurried(self.model)
 
-        def maker(git: Git, remote: str) -> LiveForge:
+        def maker(git: Git, remote: str) -> Hurried:
             return forge
 
         return Flight(autopilot(open_project(str(self.work)), Wishes(**wishes), told=told, forge=maker), log)

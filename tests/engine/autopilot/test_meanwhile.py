@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.github.forge import COPILOT
+from bmad_autopilot.github.pulls import ReviewState
+from bmad_autopilot.sim.github import checking, reviewing
 from bmad_autopilot.sim.github.ci import Job, SimCI
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
@@ -35,11 +38,15 @@ def pilot(waiting: Pilot) -> Iterator[Pilot]:
 
 
 def green(pilot: Pilot) -> SimMaintainer:
-    """From the next push on, and for what is there already."""
-    ci = SimCI(pilot.model, [Job("test", takes=5.0)])
-    ci._start(pilot.refs.head_of(BRANCH))
+    """Checks that pass, and a review that was asked for before; from the next push on by themselves."""
+    head = pilot.refs.head_of(BRANCH)
+    checking.finish(pilot.model, checking.begin(pilot.model, head, "test", workflow="CI"), "success")
+    reviewing.review(pilot.model, 1, ReviewState.COMMENTED, by=COPILOT)
+    SimCI(pilot.model, [Job("test", takes=5.0)])
     SimCopilot(pilot.model)
-    return SimMaintainer(pilot.model, looks_after=10.0)
+    maria = SimMaintainer(pilot.model, looks_after=10.0)
+    pilot.model.tell("looked", pilot.model.pulls[1])
+    return maria
 
 
 def test_what_is_green_reviewed_and_approved_is_merged(pilot: Pilot) -> None:
@@ -153,5 +160,3 @@ def test_a_strangers_thread_is_no_order(pilot: Pilot) -> None:
     assert "a person has to close" in flight.end.lanes[0].why
     assert not flight.entries("pull-round")
     assert not pilot.effects("merge", "reply", "resolve")
-
-

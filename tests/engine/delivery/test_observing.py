@@ -45,7 +45,7 @@ from tests.engine.delivery.pulls import (
     said,
     thread,
 )
-from tests.engine.delivery.worlds import BEGAN, NOW, World, world
+from tests.engine.delivery.worlds import NOW, World, world
 
 GREEN = RemoteCheck("test", CheckState.PASSED, job=1, run=1)
 REVIEWED = review(BOT, ReviewState.COMMENTED)
@@ -100,6 +100,20 @@ def test_an_effect_without_an_answer_is_given_time_to_be_seen() -> None:
     assert (look.facts.forge, look.until) == (Forge.AWAY, NOW + 6)
     made.now_at = NOW + 6
     assert made.facts().forge is Forge.FINE
+
+
+def test_an_effect_that_gets_no_answer_is_tried_at_longer_intervals_and_then_asked_about() -> None:
+    made = world(ready())
+    record = made.run.delivery
+    record.begun["merge:h1"] = {"do": "merge", "key": "h1", "at": NOW}
+    record.troubles["merge:h1"] = {"times": 3, "why": "502"}
+    assert made.look().until == NOW + 40
+    record.troubles["merge:h1"] = {"times": 9, "why": "502"}
+    assert made.look().until == NOW + 640
+    record.troubles["merge:h1"] = {"times": 10, "why": "502"}
+    made.now_at = NOW + 640
+    look = made.look()
+    assert (look.facts.forge, look.why) == (Forge.REFUSED, "502")
 
 
 def test_a_push_that_the_forge_has_not_seen_is_waited_for_and_nothing_of_the_old_head_counts() -> None:
@@ -351,10 +365,10 @@ def test_checks_without_an_end_are_late_after_all_patience() -> None:
 
 
 def test_what_we_did_not_push_ourselves_has_the_same_time() -> None:
-    made = World([ready(checks=(check(CheckState.PENDING),))], now_at=BEGAN + 60)
-    made.run.delivery.pull = 7
+    made = World([ready(checks=(check(CheckState.PENDING),))])
+    made.run.delivery.pull, made.run.delivery.began = 7, NOW - 60
     assert made.facts().ci is Ci.PENDING
-    made.now_at = BEGAN + 1800
+    made.now_at = NOW + 1740
     assert made.facts().ci is Ci.LATE
 
 

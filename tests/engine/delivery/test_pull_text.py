@@ -1,6 +1,5 @@
 """What a pull request says about an epic."""
 
-
 from bmad_autopilot.core.records import CallRecord, Check, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.engine.delivery.pull_text import Told, pull_body, pull_title
 from bmad_autopilot.github.quoting import MAX_BODY, outgoing_body

@@ -30,6 +30,11 @@ class Held(NamedTuple):
         return bool(self.record.delivery.began)
 
     @property
+    def is_pending(self) -> bool:
+        """Another epic may stand on it: its branch is there. Merged and not cleared away yet, it may be gone."""
+        return self.is_delivered and not self.record.delivery.merged
+
+    @property
     def pull(self) -> int:
         return self.record.delivery.pull
 

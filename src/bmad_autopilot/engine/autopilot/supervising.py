@@ -227,7 +227,7 @@ class _Pilot:
         """The epic that the next one stands on: the last whose stories are over and that is not merged."""
         if self.config.dependencies != "order":
             return None
-        return next((held for held in reversed(self.lanes) if held.is_delivered), None)
+        return next((held for held in reversed(self.lanes) if held.is_pending), None)
 
     def _pending_elsewhere(self, taken: list[str]) -> list[Candidate]:
         """Open pull requests with a branch of that name and no run of ours. Made by us or by the bash autopilot,

@@ -161,8 +161,10 @@ def _line(seen: Seen, run: RunRecord) -> Line:
     record = run.delivery
     if not seen.is_ours:
         return _foreign(seen, run)
-    if seen.plan.kind == LOCAL or seen.remote == record.head:
+    if seen.plan.kind == LOCAL or (seen.remote == record.head and record.is_done("push", record.head)):
         return Line.EVEN
+    if seen.remote == record.head:
+        return Line.AHEAD  # it is there, and nobody has written that down: what it is reviewed by hangs on it
     if seen.remote in ("", record.pushed) or (not record.pushed and seen.remote in record.known):
         return Line.AHEAD
     return _foreign(seen, run)

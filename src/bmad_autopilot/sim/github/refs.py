@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from ..memory_git import Commit, Files, MemoryGit, changed_paths
+from ..memory_git import Commit, Files, MemoryGit, changed_paths, sha_of
 from .merging import merge_files
 
 WEB_FLOW = "GitHub"  # who commits what is merged on the site
@@ -152,7 +152,7 @@ class MemoryRefs:
     ) -> str:
         """A commit that no branch holds. `committer` empty: us."""
         commits = self.git.commits
-        sha = f"{len(commits) + 1:040x}"
+        sha = sha_of(len(commits) + 1)
         commits[sha] = Commit(sha, parents[0] if parents else None, files, message, key)
         self.committers[sha] = committer
         self._second[sha] = tuple(parents[1:])

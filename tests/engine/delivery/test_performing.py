@@ -1,0 +1,169 @@
+"""The effects of a delivery: written down before and after, whatever the forge answers."""
+
+from typing import Any, cast
+
+import pytest
+
+from bmad_autopilot.core.folding import apply
+from bmad_autopilot.core.rules import Action, Rule
+from bmad_autopilot.engine.delivery.performing import PERFORMERS
+from bmad_autopilot.engine.doors import Tree
+from bmad_autopilot.engine.loop_state import Loop
+from bmad_autopilot.github.forge import ForgeError, Trouble
+from bmad_autopilot.github.pulls import CheckState, Pull, RemoteCheck, ReviewState
+from tests.engine.delivery.injecting import lane
+from tests.engine.delivery.pulls import BOT, BRANCH, OWNER, comment, pull, review, said, thread
+from tests.engine.delivery.worlds import World
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+class Stage(World):
+    """The same world, in which things are done: what was asked for, in order."""
+
+    answer: ForgeError | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.asked: list[tuple[Any, ...]] = []
+        self.notes: list[tuple[str, dict[str, Any]]] = []
+        self.waited_for = ""
+        self.lane = lane()
+
+    @property
+    def doors(self) -> Any:
+        return self
+
+    def note(self, kind: str, /, **data: Any) -> None:
+        self.notes.append((kind, data))
+        apply(self.run, kind, data, self.now_at)
+
+    def perform(self, action: Action, rule: str = "") -> str | None:
+        return PERFORMERS[action](cast(Loop, self), self.look(), Rule(rule, {}, action))
+
+    def _did(self, *what: Any) -> Any:
+        self.asked.append(what)
+        if self.answer is not None:
+            raise self.answer
+
+    def merge(self, number: int, head: str, subject: str, body: str) -> str:
+        self._did("merge", number, head, subject)
+        return "m1"
+
+    def reply(self, thread: str, body: str) -> None:
+        self._did("reply", thread)
+
+    def request_review(self, found: Pull, reviewer: str) -> None:
+        self._did("request-review", reviewer)
+
+    def log_tail(self, check: RemoteCheck) -> str:
+        self._did("log", check.name)
+        return f"token={TOKEN}\nAssertionError: boom"
+
+    def trailers(self, older: str, newer: str) -> list[tuple[str, str]]:
+        return []
+
+    def tree(self, story: str) -> Tree:
+        return Tree("h1", BRANCH, "t1", "c1")
+
+    def clear_state(self, story: str) -> None:
+        self.asked.append(("clear-state", story))
+
+
+def stage(found: Pull, answer: ForgeError | None = None) -> Stage:
+    made = Stage([found])
+    made.pushed()
+    made.run.delivery.pull = found.number
+    made.answer = answer
+    return made
+
+
+GREEN = RemoteCheck("test", CheckState.PASSED)
+READY = pull(checks=(GREEN,), reviews=(review(BOT, ReviewState.COMMENTED), review(OWNER, ReviewState.APPROVED)))
+
+
+def test_an_effect_is_written_down_before_it_is_done_and_after() -> None:
+    made = stage(READY)
+    made.perform(Action.MERGE)
+    assert made.asked == [("merge", 7, "h1", "Epic 1: Sign in (#7)")]
+    assert [kind for kind, _ in made.notes] == ["effect", "did"]
+    assert made.run.delivery.done["merge:h1"]["sha"] == "m1"
+
+
+@pytest.mark.parametrize("trouble", [Trouble.AWAY, Trouble.LIMIT, Trouble.ODD])
+def test_a_lost_answer_leaves_it_begun(trouble: Trouble) -> None:
+    made = stage(READY, ForgeError(trouble, "no answer"))
+    made.perform(Action.MERGE)
+    record = made.run.delivery
+    assert (list(record.begun), record.done.keys() & {"merge:h1"}, record.failed) == (["merge:h1"], set(), {})
+
+
+def test_a_refused_merge_is_a_question_of_its_own() -> None:
+    made = stage(READY, ForgeError(Trouble.REFUSED, "a rule of the branch"))
+    made.perform(Action.MERGE)
+    record = made.run.delivery
+    assert (record.begun, record.failed) == ({}, {})
+    assert record.done["merge-refused:h1:b1"]["why"] == "a rule of the branch"
+    assert made.facts().merge.value == "refused"
+
+
+def test_any_other_refusal_is_kept_with_its_reason() -> None:
+    made = stage(pull(threads=(thread(comment(OWNER)),)), ForgeError(Trouble.DENIED, "not allowed to"))
+    said(made.run, "T", "fixed")
+    made.perform(Action.REPLY)
+    assert made.run.delivery.failed == {"reply:T:1:e.pr-1": "not allowed to"}
+
+
+def test_a_thread_that_is_gone_needs_nothing_any_more() -> None:
+    made = stage(pull(threads=(thread(comment(OWNER)),)), ForgeError(Trouble.MISSING, "gone"))
+    said(made.run, "T", "fixed")
+    made.perform(Action.REPLY)
+    assert made.run.delivery.is_done("reply", "T:1:e.pr-1")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "known"), [(Trouble.DENIED, True), (Trouble.REFUSED, True), (Trouble.AWAY, False)]
+)
+def test_a_review_that_cannot_be_asked_for_is_not_asked_for_again(trouble: Trouble, known: bool) -> None:
+    made = stage(pull(), ForgeError(trouble, "no Copilot here"))
+    made.perform(Action.REQUEST_REVIEW)
+    assert made.run.delivery.is_done("no-review") is known
+    assert made.run.delivery.is_done("request-review", "h1") is known
+
+
+def opened(made: Stage, rule: str) -> dict[str, Any]:
+    made.perform(Action.OPEN_ROUND, rule)
+    (data,) = (data for kind, data in made.notes if kind == "pull-round")
+    return data
+
+
+@pytest.mark.parametrize("state", [CheckState.FAILED, CheckState.CANCELLED])
+def test_a_round_for_red_checks_has_the_ends_of_their_logs_without_secrets(state: CheckState) -> None:
+    data = opened(stage(pull(checks=(GREEN, RemoteCheck("lint", state, job=3)))), "red")
+    assert data["story"] == "epic-1.pr-1"
+    assert (data["why"], data["points"]) == ("red", [])
+    (log,) = data["logs"]
+    assert log["title"] == "The check lint:"
+    assert "AssertionError: boom" in log["text"]
+    assert TOKEN not in log["text"]
+
+
+def test_a_log_that_cannot_be_read_is_told_as_that() -> None:
+    made = stage(pull(checks=(RemoteCheck("lint", CheckState.FAILED),)), ForgeError(Trouble.MISSING, "gone"))
+    assert "could be read" in opened(made, "red")["logs"][0]["text"]
+
+
+def test_a_round_for_points_tells_each_and_numbers_go_on() -> None:
+    made = stage(pull(checks=(GREEN,), threads=(thread(comment(OWNER)),)))
+    data = opened(made, "points")
+    assert (data["why"], data["logs"], [one["thread"] for one in data["points"]]) == ("points", [], ["T"])
+    made.notes.clear()
+    assert opened(made, "points")["story"] == "epic-1.pr-2"
+
+
+def test_what_waits_is_told_once() -> None:
+    made = stage(pull(fingerprint="f1"))
+    for _ in range(3):
+        assert made.perform(Action.WAIT_FOR_PULL, "unapproved") == "pending"
+    (entry,) = made.notes
+    assert (entry[1]["why"], entry[1]["fingerprint"]) == ("an approval", "f1")
