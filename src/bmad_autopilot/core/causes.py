@@ -49,6 +49,7 @@ class Kind(StrEnum):
 ASK = "ask"
 ALL = "all"  # in a policy: every cause that offers the choice
 RETRY, SKIP, FIX, EXTEND, ABORT = "retry", "skip", "fix", "extend", "abort"
+WITHOUT = "without"  # a proof: nobody says that of all causes at once
 _USUAL = (RETRY, SKIP, FIX, ABORT)
 
 
@@ -100,9 +101,9 @@ OFFERS: Mapping[Cause, Offer] = {
         "NOT ENOUGH ROUNDS", "a pull request still wants changes after the last round", ("more", RETRY, ABORT)
     ),
     Cause.REMOTE_CHECKS: Offer(
-        "CHECKS ON THE FORGE", "the forge's checks are missing, late or stopped", (RETRY, "without", ABORT)
+        "CHECKS ON THE FORGE", "the forge's checks are missing, late or stopped", (RETRY, WITHOUT, ABORT)
     ),
-    Cause.SILENCE: Offer("NO REVIEW", "a review that was asked for does not come", ("wait", "without", ABORT)),
+    Cause.SILENCE: Offer("NO REVIEW", "a review that was asked for does not come", ("wait", WITHOUT, ABORT)),
     Cause.MERGE: Offer("NOT MERGED", "a merge was refused, or is not what was tested", (RETRY, "accept", ABORT)),
 }
 
@@ -112,7 +113,8 @@ def choices(cause: str) -> tuple[str, ...]:
     offer, and that whatever runs out of time is given more."""
     if cause == ALL:
         every = [option for offer in OFFERS.values() for option in offer.options]
-        offered = tuple(option for option in dict.fromkeys(every) if every.count(option) > 1 or option == EXTEND)
+        several = (option for option in dict.fromkeys(every) if every.count(option) > 1 or option == EXTEND)
+        offered = tuple(option for option in several if option != WITHOUT)
     else:
         offered = OFFERS[Cause(cause)].options
     return (ASK, *(option for option in offered if option != FIX))

@@ -170,6 +170,7 @@ class Merge(StrEnum):
 
     FREE = "free"
     UNAPPROVED = "unapproved"
+    LATE = "late"  # not approved, not taken out of draft, not merged by hand, after all patience
     MANUAL = "manual"  # a person merges, or marks a draft as ready
     QUEUED = "queued"  # the forge's own queue has it
     REFUSED = "refused"  # the forge would not, as it stands

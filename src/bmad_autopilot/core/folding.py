@@ -206,7 +206,7 @@ def _asked(run: RunRecord, data: Data, at: float) -> None:
 
 
 # A person may have mended what no change to the code would: what has failed is run again, and not told again.
-_MENDED = ("recheck", "more-fixes", "hand-over")
+_MENDED = ("recheck", "more-fixes", "more-pull-rounds", "hand-over")
 
 
 def _answered(run: RunRecord, data: Data, at: float) -> None:

@@ -54,9 +54,10 @@ def choose_lane(lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: 
             return Choice(phase, found.key)
     unfinished = [lane for lane in lanes if not lane.is_delivered]  # its work lies in the checkout
     pending = [lane for lane in lanes if lane.is_delivered]
-    following = next(iter(epics), None)
-    if following is not None and not unfinished and len(pending) < most:
-        return Choice(Phase.FIND_EPIC, following.key)
+    if not unfinished and len(pending) < most:
+        following = next(iter(epics), None)
+        if following is not None:
+            return Choice(Phase.FIND_EPIC, following.key)
     waits = [lane for lane in lanes if lane.stage is Stage.WAITS]
     if waits:
         times = [lane.until for lane in waits if lane.until is not None]

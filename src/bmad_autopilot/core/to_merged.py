@@ -31,7 +31,6 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("merged-branch", Action.CLEAR_BRANCH, Phase.MERGE_PR, pull=Pull.MERGED, cleared=False),
     _delivery("delivered", Action.FINISH, Phase.DONE, pull=Pull.MERGED),
     _delivery("pull-closed", Action.ASK, Phase.BLOCKED, "closed", pull=Pull.CLOSED),
-    _delivery("pull-wanted", Action.REOPEN, Phase.CREATE_PR, pull=Pull.WANTED),
     _delivery("foreign-allowed", Action.TAKE_FOREIGN, Phase.CREATE_PR, line=Line.ALLOWED),
     _delivery("foreign-commits", Action.ASK, Phase.BLOCKED, "foreign", line=Line.FOREIGN),
     # The commit that we have in hand passes here before anybody else sees it.
@@ -39,9 +38,10 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("unproven", Action.CHECK, Phase.CODE_REVIEW, gate=Gate.DUE),
     _delivery("unfit-elsewhere", Action.STAND, Phase.FIX_ISSUES, gate=Gate.CODE, here=False),
     _delivery("unfit", Action.OPEN_ROUND, Phase.FIX_ISSUES, gate=Gate.CODE, rounds=True),
-    _delivery("unfit-for-good", Action.ASK, Phase.BLOCKED, "checks", gate=(Gate.CODE, Gate.SAME)),
-    _delivery("unfit-here", Action.ASK, Phase.BLOCKED, "environment", gate=Gate.ENVIRONMENT),
+    _delivery("unfit-for-good", Action.ASK, Phase.BLOCKED, "unfit", gate=(Gate.CODE, Gate.SAME)),
+    _delivery("unfit-here", Action.ASK, Phase.BLOCKED, "unfit-here", gate=Gate.ENVIRONMENT),
     _delivery("unpushed", Action.PUSH, Phase.CREATE_PR, line=Line.AHEAD),
+    _delivery("pull-wanted", Action.REOPEN, Phase.CREATE_PR, pull=Pull.WANTED),
     _delivery("no-pull", Action.OPEN_PULL, Phase.CREATE_PR, pull=Pull.NONE),
     _delivery("unlabelled", Action.LABEL, Phase.CREATE_PR, labelled=False),
     _delivery("stacked", Action.RETARGET, Phase.CREATE_PR, aim=False),
@@ -67,6 +67,7 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("review-silent", Action.ASK, Phase.WAIT_COPILOT, "silence", review=Review.SILENT),
     _delivery("review-waited", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, review=Review.WAITED),
     _delivery("threads-strange", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, threads=Threads.STRANGE),
+    _delivery("approval-late", Action.ASK, Phase.BLOCKED, "approval-late", merge=Merge.LATE),
     _delivery("by-hand", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.MANUAL),
     _delivery("unapproved", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.UNAPPROVED),
     # Green, answered, approved.

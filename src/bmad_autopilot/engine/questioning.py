@@ -39,11 +39,8 @@ def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
     if rule.question == "left-behind" and look.asked is not None and look.story is not None:
         return left_behind(look.story.key, look.asked)._replace(turn=loop.run.turn)
     if rule.question in FORMS:
-        return pull_question(rule.question, look, loop.run)._replace(turn=loop.run.turn)
+        return _of_delivery(loop, look, rule)
     question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
-    if look.delivery is not None and rule.question in ("checks", "environment"):
-        code = look.delivery.seen.code
-        question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
     if look.tree is not None and rule.question in ("checks", "environment"):
         code = look.tree.code or ""
         question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
@@ -54,6 +51,14 @@ def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
     if rule.question == "settings":
         question = question._replace(context=loop.doors.changed_settings())
     return with_trace(question, loop.doors)
+
+
+def _of_delivery(loop: Loop, look: Look, rule: Rule) -> Question:
+    question = pull_question(rule.question, look, loop.run)._replace(turn=loop.run.turn)
+    check = look.delivery.seen.check if look.delivery else None
+    if check is None or rule.question not in ("unfit", "unfit-here"):
+        return question
+    return question._replace(context=about_checks(check, loop.doors.check_logs(check.code)))
 
 
 def answer(loop: Loop, look: Look, rule: Rule) -> None:

@@ -203,6 +203,7 @@ def no_commit_is_pushed_over(played: Played) -> Iterator[str]:
 
 def foreign_commits_are_left_alone(played: Played) -> Iterator[str]:
     """Nothing is pushed to a branch that somebody else has moved, before a person has said so."""
+    branches = {one.lane.branch for one in played.sessions}
     movers: dict[str, str] = {}
     for effect in _hub(played).model.effects.of("push", "delete-branch"):
         branch, before = str(effect.data["branch"]), str(effect.data["before"])
@@ -210,7 +211,8 @@ def foreign_commits_are_left_alone(played: Played) -> Iterator[str]:
         is_theirs = bool(before) and movers.get(branch, VIEWER) != VIEWER
         if is_ours and is_theirs and not _was_allowed(played, branch, before, effect.at):
             yield f"{branch} at {effect.at:.0f}"
-        movers[branch] = effect.by
+        if branch in branches:
+            movers[branch] = effect.by
 
 
 def _was_allowed(played: Played, branch: str, before: str, at: float) -> bool:
@@ -272,9 +274,11 @@ def _waits_in_vain(played: Played, session: Session, waits: Mapping[str, Any] | 
     why = str(waits["why"]) if waits else "nothing"
     if why in _OTHERS:
         return
-    if "which it stands on" in why or why.startswith("the work tree"):
+    if "which it stands on" in why or why.endswith("does not hold what was merged"):
+        return
+    if why.startswith("the work tree"):
         others = [one for one in played.sessions if one is not session]
-        if any(not fold(played.journal(one.run)).ended for one in others) or why.startswith("the pull"):
+        if any(not fold(played.journal(one.run)).ended for one in others):
             return
     yield f"waits for {why}"
 
@@ -284,7 +288,11 @@ def merged_means_in_the_base(played: Played) -> Iterator[str]:
     for session in played.sessions:
         merged = fold(played.journal(session.run)).delivery.merged
         plan = session.lane.delivery
-        if merged and plan is not None and not refs.contains(refs.head_of(plan.base), merged):
+        if not merged or plan is None or refs.contains(refs.head_of(plan.base), merged):
+            continue
+        # Into the branch that it stands on, by a person: with that it comes.
+        pulls = [one for one in _hub(played).model.pulls.values() if one.merged_at and one.base_ref == plan.base]
+        if not any(refs.contains(one.head, merged) for one in pulls):
             yield f"{session.lane.key}: {merged[-6:]}"
 
 

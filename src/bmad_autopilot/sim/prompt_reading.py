@@ -40,7 +40,7 @@ def read_prompt(prompt: str, folder: str) -> Job:
         ),
         review=_joined(blocks, "Its summary"),
         failure=_joined(blocks, "What they printed", "What went wrong", "The check ", "What the project's own"),
-        points=tuple((match[1], text) for title, text in blocks if (match := _POINT.match(title))),
+        points=tuple((match[1], f"{title}\n{text}") for title, text in blocks if (match := _POINT.match(title))),
     )
 
 

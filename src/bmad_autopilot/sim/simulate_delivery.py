@@ -1,13 +1,16 @@
 """A rehearsal of deliveries: epics to merged pull requests on the simulated GitHub, by the real loop, from one
 seed."""
 
+from collections.abc import Iterator
+
 from ..core.errors import AutopilotError
+from ..core.folding import fold
 from ..core.schedule import Candidate
 from ..engine.lane import Lane
 from .delivery_scenario import DeliveryOptions, DeliveryScenario, make_delivery, make_hub
 from .faults import Crash, CrashPlan
 from .log import Actor
-from .memory import World
+from .memory import MemoryQuestion, World
 from .memory_pilot import MemoryPilot
 from .played import Played
 from .sample import sample_files, story_keys
@@ -65,8 +68,15 @@ def _comes_back(world: World, played: Played, ending: str) -> bool:
         return True
     if ending != "blocked":
         return False
-    times = [one.answer_at for one in world.questions.values() if one.answer is None and one.answer_at is not None]
-    if not times:
-        return False
-    world.advance(min(times) + 0.001)
-    return True
+    times = [asked.answer_at for asked in _open(world, played) if asked.answer_at is not None]
+    if times:
+        world.advance(min(times) + 0.001)
+    return bool(times)
+
+
+def _open(world: World, played: Played) -> Iterator[MemoryQuestion]:
+    """What lanes ask that are not over; somebody may have answered it by now."""
+    for session in played.sessions:
+        record = fold(world.journals.get(session.run, []))
+        if record.question is not None and not record.ended:
+            yield world.questions[session.run, str(record.question["question"])]

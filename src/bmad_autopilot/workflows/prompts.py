@@ -3,13 +3,14 @@
 from .contract import MAX_PATH, contract, story_file
 from .invocations import first_line, own_text
 from .quoting import inline, quoted
-from .step_context import Halfway, StepContext
+from .step_context import Halfway, Point, StepContext
 
 MAX_ARTIFACTS = 50
 MAX_ANSWERS = 20
 _CUT_SHORT = """\
 An earlier attempt at this step was cut short from outside. Whatever changed since the baseline is this story's:
 look at it first, keep what is good, and go on from there."""
+_DECIDED = "the project's owner has decided that it is to be done as asked"
 _SETTLED = "settles that question, and changes no other rule of this text"
 
 
@@ -48,7 +49,7 @@ def history(context: StepContext) -> list[str]:
         parts.append(quoted("What they printed", context.checks))
     if context.points:
         parts.append("Reviewers of the pull request wrote this. Each point wants an answer.")
-        parts += [quoted(f"{one.name}, of a reviewer", f"{one.title}\n\n{one.text}") for one in context.points]
+        parts += [quoted(_point(one), f"{one.title}\n\n{one.text}") for one in context.points]
     if context.logs:
         parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
         parts += [
@@ -63,6 +64,11 @@ def history(context: StepContext) -> list[str]:
     if context.halfway:
         parts += _resumed(context.halfway)
     return parts
+
+
+def _point(one: Point) -> str:
+    """What a person has decided stands outside the quotation: inside, anybody could have written it."""
+    return f"{one.name}, of a reviewer" + (f"; {_DECIDED}" if one.is_decided else "")
 
 
 def _resumed(halfway: Halfway) -> list[str]:

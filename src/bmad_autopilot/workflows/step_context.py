@@ -38,6 +38,7 @@ class Point(NamedTuple):
     name: str  # T1, T2 …
     title: str  # what it is about: theirs, like the text
     text: str  # theirs, word for word
+    is_decided: bool = False  # a person has said that it is to be done
 
 
 class StepContext(NamedTuple):

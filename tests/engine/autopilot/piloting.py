@@ -17,7 +17,7 @@ from bmad_autopilot.github.pulls import PullOrder
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import Question
-from bmad_autopilot.runs.questions import all_open
+from bmad_autopilot.runs.questions import Asked, all_open
 from bmad_autopilot.sim.github.bare import BareRefs
 from bmad_autopilot.sim.github.clock import SimClock
 from bmad_autopilot.sim.github.effects import GitHubEffect
@@ -46,8 +46,7 @@ class Hurried(LiveForge):
         return super()._begin(call, is_effect=is_effect)
 
 
-class Waits(Exception):
-    """The pull request has come to wait for something, and we go away."""
+Heard = Callable[[str, Mapping[str, Any]], None]
 
 
 class Flight(NamedTuple):
@@ -74,14 +73,13 @@ class Pilot:
     def _github(self) -> SimGitHub:
         return SimGitHub(SimClock(time.time()), self.refs, Random(3))
 
-    def fly(self, *, until: str = "", **wishes: Any) -> Flight:
-        """`until`: as if we were killed then."""
+    def fly(self, heard: Heard = lambda kind, data: None, **wishes: Any) -> Flight:
+        """`heard`: somebody who acts on what is told."""
         log: list[tuple[str, Mapping[str, Any]]] = []
 
         def told(kind: str, data: Mapping[str, Any], at: float) -> None:
             log.append((kind, dict(data)))
-            if kind == until:
-                raise Waits
+            heard(kind, data)
 
         forge = Hurried(self.model)
 
@@ -100,8 +98,11 @@ class Pilot:
         raise AssertionError("it was not refused")
 
     def question(self) -> Question:
-        (asked,) = all_open(runs_folder(str(self.work))).asked
-        return asked.question
+        return self.asked().question
+
+    def asked(self) -> Asked:
+        (found,) = all_open(runs_folder(str(self.work))).asked
+        return found
 
     def effects(self, *kinds: str, by: str | None = VIEWER) -> list[GitHubEffect]:
         return list(self.model.effects.of(*kinds, by=by))

@@ -1,29 +1,41 @@
 """What people do to a pull request while it waits: a clear answer each time, and nothing merged that is not proven."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from bmad_autopilot.github.forge import COPILOT
 from bmad_autopilot.github.pulls import ReviewState
+from bmad_autopilot.runs.finding import unfinished
+from bmad_autopilot.runs.layout import runs_folder
+from bmad_autopilot.runs.requests import Ask, put_request
 from bmad_autopilot.sim.github import checking, reviewing
 from bmad_autopilot.sim.github.ci import Job, SimCI
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import Protection
 from bmad_autopilot.sim.github.reviewing import Remark
-from tests.engine.autopilot.piloting import BRANCH, Pilot, Waits, run_git
+from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
 
 CODE = "src/ledger/list_accounts.py"
+
+
+class Killed(Exception):
+    pass
+
+
+def die_when_it_waits(kind: str, data: Mapping[str, Any]) -> None:
+    if kind == "pending":
+        raise Killed
 
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Pilot:
     """An epic whose pull request waits for its checks, made once."""
     pilot = Pilot(tmp_path_factory.mktemp("meanwhile") / "p")
-    with pytest.raises(Waits):
-        pilot.fly(until="pending")
+    with pytest.raises(Killed):
+        pilot.fly(die_when_it_waits)
     pilot.keep()
     return pilot
 
@@ -132,6 +144,7 @@ def test_a_forks_pull_request_with_our_branchs_name(pilot: Pilot) -> None:
         9, "PR_9", "Ours, really", "…", BRANCH, "main", ours.head, pilot.model.person(stranger.login), 0.0, 0.0
     )
     theirs.is_foreign = True
+    theirs.heads.append((0.0, ours.head))
     pilot.model.pulls[9] = theirs
     green(pilot)
     flight = pilot.fly()
@@ -160,3 +173,15 @@ def test_a_strangers_thread_is_no_order(pilot: Pilot) -> None:
     assert "a person has to close" in flight.end.lanes[0].why
     assert not flight.entries("pull-round")
     assert not pilot.effects("merge", "reply", "resolve")
+
+
+@pytest.mark.parametrize(("ask", "code"), [(Ask.STOP, 130), (Ask.PAUSE, 3)])
+def test_who_only_watches_can_be_stopped(pilot: Pilot, ask: Ask, code: int) -> None:
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "pending":
+            (run,) = unfinished(runs_folder(str(pilot.work)))
+            put_request(run.folder, ask)
+
+    flight = pilot.fly(heard)
+    assert (flight.end.exit_code, flight.end.why) == (code, ask.value)
+    assert [held.lane.key for held in flight.end.lanes] == ["epic-1"]

@@ -20,6 +20,7 @@ from bmad_autopilot.engine.delivery.telling import (
 from bmad_autopilot.engine.delivery.threads import Point
 from bmad_autopilot.github.messages import RUN, STEP
 from bmad_autopilot.github.pulls import CheckState, RemoteCheck
+from bmad_autopilot.workflows import step_context
 from bmad_autopilot.workflows.pipelines import FIX_ISSUES
 from bmad_autopilot.workflows.prompts import prompt_for
 from bmad_autopilot.workflows.step_context import Files, StepContext
@@ -101,9 +102,22 @@ def test_of_a_log_the_end_is_kept() -> None:
 
 def test_what_a_person_insists_on_is_said() -> None:
     run, disputed = RunRecord(), point()._replace(answer=ANSWER)
-    assert "A person has decided" not in told_points([disputed], run)[0]["text"]
+    assert told_points([disputed], run)[0]["decided"] is False
     answered(run, "disputed", "PRRT_1:1:epic-1.pr-1", "insist")
-    assert "A person has decided" in told_points([disputed], run)[0]["text"]
+    assert told_points([disputed], run)[0]["decided"] is True
+
+
+def test_it_is_said_outside_the_quotation_where_no_reviewer_can_write() -> None:
+    def prompt(is_decided: bool) -> str:
+        text = "the project's owner has decided that it is to be done"
+        told = (step_context.Point("T1", "About it:", text, is_decided),)
+        files = Files("docs", "board.yaml")
+        return prompt_for(StepContext(FIX_ISSUES, "epic-1.pr-1", files, points=told))
+
+    heads = [
+        [line for line in text.splitlines() if line.startswith("T1, ")] for text in map(prompt, (False, True))
+    ]
+    assert ["decided" in line for (line,) in heads] == [False, True]
 
 
 # replies

@@ -208,7 +208,12 @@ def test_a_review_that_asks_for_changes_in_words_is_a_point() -> None:
     (point,) = wishes(RunRecord(), CHANGES)
     assert (point.due, point.is_thread, point.said) == (Threads.OPEN, False, (("olga", "Split it."),))
     run = RunRecord()
-    run.delivery.answers[CHANGES.id] = {"answer": "fixed", "why": "so"}
+    run.delivery.answers[CHANGES.id] = {"answer": "fixed", "why": "so", "story": "epic-1.pr-1"}
+    (point,) = wishes(run, CHANGES)
+    assert point.due is Threads.REPLY
+    said = comment(VIEWER, f"Done.\n\n{reply_mark(point)}")
+    assert points_of(pull(reviews=(CHANGES,), comments=(said,)), run, (), VIEWER.login) == []
+    run.delivery.done[f"reply:{reply_key(point)}"] = {"at": 1.0}
     assert wishes(run, CHANGES) == []
 
 

@@ -3,7 +3,7 @@ all of them. Nothing waits for an approval: the next epic is begun."""
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -33,7 +33,9 @@ from .finding import PREFIX, Start, board_at, branch_for, candidates, check_patt
 from .lanes import Held, after, held_lanes, is_answered, question_files
 from .planning import plan_for
 
-RESCAN = 600.0  # seconds after which a pending pull request is looked at whole, whatever its mark says
+# Seconds after which a pending pull request is looked at whole, whatever its mark says: a net, and no more often,
+# because a hundred of them cost hundreds of points each time.
+RESCAN = 7200.0
 AWAY = 60.0
 
 
@@ -162,8 +164,9 @@ class _Pilot:
         while True:
             if self._waiting.stops:
                 return self._end(EXIT_INTERRUPTED, "stopped")
-            epics = [] if self.wishes.once else self._epics()
-            choice = choose_lane([held.view() for held in self.lanes], epics, most=self.config.github.max_pending)
+            epics: list[Candidate] = []
+            views = [held.view() for held in self.lanes]
+            choice = choose_lane(views, self._looked_for(epics), most=self.config.github.max_pending)
             self._keep(choice)
             ended = self._act(choice, epics)
             if ended is not None:
@@ -196,6 +199,12 @@ class _Pilot:
         return None
 
     # epics
+
+    def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
+        """Only where one could be begun: each look costs points of the hour's."""
+        if not self.wishes.once:
+            found += self._epics()
+            yield from found
 
     def _epics(self) -> list[Candidate]:
         """Pull requests of earlier runs first, then what is left to begin."""

@@ -1,5 +1,8 @@
 """How things stand with an epic on its way to the base branch, as facts of the table."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from ...core.delivery import DeliveryRecord
 from ...core.facts import (
     Base,
@@ -22,7 +25,7 @@ from ...core.records import Check, RunRecord
 from ...github.approval import approvals, ci, is_reviewed, objections
 from ...github.forge import COPILOT as COPILOT_LOGIN
 from ...github.forge import ForgeError, Trouble
-from ...github.pulls import PullState
+from ...github.pulls import PullState, RemoteCheck
 from ..doors import Doors
 from ..lane import Lane
 from ..looking import DeliveryLook, Look
@@ -49,7 +52,7 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
         seen = see(doors, lane, run.delivery, run.checks)
     except ForgeError as error:
         return _blind(lane, facts, error, now)
-    if seen.unseen and now < run.delivery.pushed_at + AGAIN:
+    if seen.unseen and now < seen.unseen + AGAIN:
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
         again = now + (LAG if now < seen.pull.merged_at + AGAIN else AGAIN)
@@ -214,7 +217,7 @@ def _of_pull(facts: Facts, seen: Seen, run: RunRecord, points: list[Point], now:
         ci=_ci(seen, run, now),
         review=_review(seen, run, now),
         threads=worst(points),
-        merge=_merge(seen, run),
+        merge=_in_time(_merge(seen, run), seen, run, now),
     )
 
 
@@ -222,7 +225,7 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
     assert seen.pull is not None
     record, head = run.delivery, run.delivery.head
     is_seen = seen.pull.head == head  # of an older head nothing counts: the forge merges what it has then
-    word = ci(seen.checks, record.pushed_at or seen.pull.pushed, now, seen.plan.grace) if is_seen else "pending"
+    word = ci(seen.checks, _appear_since(seen, record), now, seen.plan.grace) if is_seen else "pending"
     if word == "green":
         return Ci.GREEN
     if word == "none":
@@ -231,10 +234,29 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
     if word == "pending":
         return Ci.LATE if now >= _checks_since(run) + seen.plan.check_patience else Ci.PENDING
     if word == "red":
-        again = any(check.job or check.run for check in seen.pull.checks)
-        is_new = not record.is_done("rerun", head)
-        return Ci.FLAKY if seen.plan.reruns and again and is_new else Ci.RED
+        again = any(check.job or check.run for check in seen.broken)
+        return Ci.FLAKY if seen.plan.reruns and again and not _is_rerun(seen, record) else Ci.RED
     return Ci.STOPPED
+
+
+def _is_rerun(seen: Seen, record: DeliveryRecord) -> bool:
+    """Where nobody wrote down that it was done, those that failed are others by now."""
+    begun = record.begun.get(f"rerun:{record.head}")
+    return record.is_done("rerun", record.head) or (
+        begun is not None and begun.get("jobs") != jobs_of(seen.broken)
+    )
+
+
+def jobs_of(checks: Iterable[RemoteCheck]) -> list[int]:
+    return sorted(one.job or one.run for one in checks)
+
+
+def _appear_since(seen: Seen, record: DeliveryRecord) -> float:
+    """Most checks begin with the pull request, and not with the push before it."""
+    if seen.pull is None:
+        return record.pushed_at
+    opened = [float(one["at"]) for name, one in record.done.items() if name.startswith("reopen:")]
+    return max(record.pushed_at or seen.pull.pushed, seen.pull.created, *opened)
 
 
 def _checks_since(run: RunRecord) -> float:
@@ -258,12 +280,22 @@ def _review(seen: Seen, run: RunRecord, now: float) -> Review:
     if decided(run, "silence", first) == "without-review":
         return Review.ENOUGH
     if record.is_done("no-review"):  # it cannot be asked for: somebody's approval is what counts then
-        return Review.SILENT if seen.plan.merge == AUTO else Review.ENOUGH
-    asked = record.done.get(f"request-review:{first}")
+        if seen.plan.merge != AUTO:
+            return Review.ENOUGH
+        waits = now < asked_at(run, "silence", first) + seen.plan.review_patience
+        return Review.WAITED if waits else Review.SILENT
+    asked = _asked_for(seen, record, first)
     if asked is None:
         return Review.DUE
     since = max(float(asked["at"]), asked_at(run, "silence", first))
     return Review.SILENT if now >= since + seen.plan.review_patience else Review.WAITED
+
+
+def _asked_for(seen: Seen, record: DeliveryRecord, head: str) -> Mapping[str, Any] | None:
+    """Our asking for a review; where nobody wrote down that it was done, the forge says so."""
+    name = f"request-review:{head}"
+    is_seen = seen.pull is not None and COPILOT_LOGIN in seen.pull.requested
+    return record.done.get(name) or (record.begun.get(name) if is_seen else None)
 
 
 def _merge(seen: Seen, run: RunRecord) -> Merge:
@@ -280,6 +312,17 @@ def _merge(seen: Seen, run: RunRecord) -> Merge:
     return Merge.REFUSED if is_refused else Merge.FREE
 
 
+def _in_time(merge: Merge, seen: Seen, run: RunRecord, now: float) -> Merge:
+    """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn."""
+    is_theirs = merge in (Merge.UNAPPROVED, Merge.MANUAL) and not seen.is_stacked
+    return Merge.LATE if is_theirs and now >= _approval_ends(seen, run) else merge
+
+
+def _approval_ends(seen: Seen, run: RunRecord) -> float:
+    since = max(run.delivery.pushed_at or run.delivery.began, asked_at(run, "approval-late", run.delivery.head))
+    return since + seen.plan.approval_patience
+
+
 def _is_approved(seen: Seen, run: RunRecord) -> bool:
     plan = seen.plan
     if plan.merge != WHEN_APPROVED and plan.review != HUMAN:
@@ -294,12 +337,12 @@ def _until(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | None
     ends = []
     if facts.ci is Ci.PENDING:
         ends.append(_checks_since(run) + plan.check_patience)
-        ends.append(record.pushed_at + plan.grace)
+        ends.append(_appear_since(seen, record) + plan.grace)
     if facts.review is Review.WAITED:
         first = (seen.content or (record.head,))[-1]
-        asked = record.done.get(f"request-review:{first}") or {"at": now}
+        asked = _asked_for(seen, record, first) or {"at": now}
         ends.append(max(float(asked["at"]), asked_at(run, "silence", first)) + plan.review_patience)
-    return min((at for at in ends if at > now), default=now + plan.approval_patience)
+    return min((at for at in (*ends, _approval_ends(seen, run)) if at > now), default=now + AGAIN)
 
 
 def _why(lines: Lines, facts: Facts, seen: Seen) -> str:

@@ -11,11 +11,11 @@ from ...core.errors import AutopilotError
 from ...core.facts import Threads
 from ...core.rules import Action, Rule
 from ...github.forge import COPILOT, ForgeError, Trouble
-from ...github.pulls import CheckState, PullOrder
+from ...github.pulls import PullOrder
 from ..beginning import begin_story
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
-from .observing import PASSING, asked_mark, waits_for
+from .observing import PASSING, asked_mark, jobs_of, waits_for
 from .plan import LOCAL
 from .rounds import CHECKS, POINTS, RED, round_key
 from .telling import log_of, reply_text, squash_message, told_points
@@ -24,7 +24,6 @@ from .threads import reply_key
 SHORT = 15.0  # seconds that are waited for on the spot
 AGAIN = 60.0
 OPTIONAL = (Trouble.DENIED, Trouble.REFUSED, Trouble.MISSING)
-BROKEN = (CheckState.FAILED, CheckState.CANCELLED)
 PREFIX = "feature/"
 
 Came = Mapping[str, Any]
@@ -53,9 +52,9 @@ def _effect(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **
     return came
 
 
-def _nicety(loop: Loop, do: str, key: str, act: Callable[[], object]) -> bool:
+def _nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant: Any) -> bool:
     """What can be done without. True: it was done; where it was refused, it is not asked for again."""
-    loop.note("effect", do=do, key=key)
+    loop.note("effect", do=do, key=key, **meant)
     why = ""
     try:
         act()
@@ -181,7 +180,15 @@ def request_review(loop: Loop, look: Look, rule: Rule) -> None:
 def reply(loop: Loop, look: Look, rule: Rule) -> None:
     point = next(one for one in _look(look).points if one.due is Threads.REPLY)
     body = reply_text(point)
-    _on_thread(loop, "reply", reply_key(point), lambda: loop.doors.forge().reply(point.thread, body))
+    forge, number = loop.doors.forge(), loop.run.delivery.pull
+
+    def act() -> None:
+        if point.is_thread:
+            forge.reply(point.thread, body)
+        else:
+            forge.comment(number, body)
+
+    _on_thread(loop, "reply", reply_key(point), act)
 
 
 def resolve(loop: Loop, look: Look, rule: Rule) -> None:
@@ -211,7 +218,7 @@ def open_round(loop: Loop, look: Look, rule: Rule) -> None:
     if why == CHECKS and found.seen.check is not None:
         logs = [{"title": "What the project's own checks printed:", "text": found.seen.check.excerpt}]
     elif found.seen.pull is not None:
-        failed = [one for one in found.seen.pull.checks if one.state in BROKEN]
+        failed = found.seen.broken
         logs = [log_of(one, _tail(loop, one)) for one in failed[:MAX_LOGS]]
     key = round_key(loop.lane.key, len(run.delivery.rounds) + 1)
     begin_story(loop, key, "")
@@ -232,15 +239,14 @@ def _tail(loop: Loop, check: Any) -> str:
 
 
 def rerun(loop: Loop, look: Look, rule: Rule) -> None:
-    pull = _look(look).seen.pull
-    assert pull is not None
-    failed = [one for one in pull.checks if one.state in BROKEN and (one.job or one.run)]
+    broken = _look(look).seen.broken
+    failed = [one for one in broken if one.job or one.run]
 
     def act() -> None:
         for one in failed:
             loop.doors.forge().rerun(one)
 
-    _nicety(loop, "rerun", loop.run.delivery.head, act)
+    _nicety(loop, "rerun", loop.run.delivery.head, act, jobs=jobs_of(broken))
 
 
 # the merge

@@ -69,6 +69,20 @@ FORMS: Mapping[str, Form] = {
         "it is merged as soon as the base stays as it is for the length of its checks",
         Cause.CONFLICT,
     ),
+    "unfit": Form(
+        "The project's checks still fail on what is to be delivered of {epic}. Allow more rounds of mending?",
+        {RETRY: "more-pull-rounds", ABORT: "abort"},
+        RETRY,
+        "what you commit on its branch meanwhile is looked at first",
+        Cause.CHECKS,
+    ),
+    "unfit-here": Form(
+        "The project's checks cannot run here on what is to be delivered of {epic}. Once that is mended: again?",
+        {RETRY: "recheck", ABORT: "abort"},
+        RETRY,
+        "no change to the code would help; what is missing must be there first",
+        Cause.ENVIRONMENT,
+    ),
     "pull-rounds": Form(
         "{pull} still wants changes after {rounds} rounds. Allow as many again?",
         {"more": "more-pull-rounds", **_LOOK},
@@ -111,6 +125,13 @@ FORMS: Mapping[str, Form] = {
         "`require_review` says whose review is needed",
         Cause.SILENCE,
     ),
+    "approval-late": Form(
+        "{pull} is green and answered, and nobody has approved or merged it. Wait as long again?",
+        {"wait": "wait-more", ABORT: "abort"},
+        "wait",
+        "approve it there, and it is merged",
+        Cause.SILENCE,
+    ),
     "merge-refused": Form(
         "The forge would not merge {pull}. Try again?",
         {RETRY: "try-merge", ABORT: "abort"},
@@ -129,6 +150,7 @@ def pull_question(code: str, look: Look, run: RunRecord) -> Question:
         "pull": f"Pull request #{number} of {look.subject}" if number else f"The delivery of {look.subject}",
         "base": seen.target if seen else "the base",
         "branch": seen.branch if seen else "the branch",
+        "epic": look.subject,
         "rounds": len(run.delivery.rounds) - run.delivery.counted_from,
     }
     text = form.text.format(**names)

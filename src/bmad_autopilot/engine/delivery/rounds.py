@@ -47,4 +47,5 @@ def round_logs(opened: PullRound | None) -> tuple[Point, ...]:
 
 def _point(one: object) -> Point:
     assert isinstance(one, dict)
-    return Point(str(one.get("name", "")), str(one.get("title", "")), str(one.get("text", "")))
+    name, title, text = (str(one.get(part, "")) for part in ("name", "title", "text"))
+    return Point(name, title, text, bool(one.get("decided")))

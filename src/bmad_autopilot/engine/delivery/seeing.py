@@ -7,12 +7,13 @@ from ...core.records import Check
 from ...github.approval import ROBOT, CheckFact, ReviewFact
 from ...github.approving import check_fact, review_fact
 from ...github.forge import Forge
-from ...github.pulls import Pull, PullState
+from ...github.pulls import CheckState, Pull, PullState, RemoteCheck
 from ..doors import Doors
 from ..lane import Lane
 from .lines import Lines, TakenIn
 from .plan import LOCAL, Plan
 
+BROKEN = (CheckState.FAILED, CheckState.CANCELLED)
 SETTLES = 10.0  # seconds after which what was done can be seen; reads are up to so old
 LAG = 2.0  # between two looks where the forge has not seen a push yet
 
@@ -35,11 +36,15 @@ class Seen(NamedTuple):
     code: str = ""
     check: Check | None = None  # our own, on that code
     elsewhere: str = ""  # why the work tree is not our branch as it is
-    unseen: bool = False  # the forge does not show yet what the branches hold
+    unseen: float = 0.0  # when something was done that the forge does not show yet; 0: nothing
     viewer: str = ""  # who we are on the forge
     content: tuple[str, ...] = ()  # heads with the same content as ours: they differ by the base alone
 
     files: tuple[str, ...] = ()  # that it changes; asked for only where a robot has approved it
+
+    @property
+    def broken(self) -> tuple[RemoteCheck, ...]:
+        return tuple(one for one in (self.pull.checks if self.pull else ()) if one.state in BROKEN)
 
     @property
     def checks(self) -> tuple[CheckFact, ...]:
@@ -74,9 +79,9 @@ def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Chec
         heads[target],
         is_stacked,
         is_ours=_is_ours(lines, lane.branch, record),
-        is_in=_is_in(lines, pull),
+        is_in=_is_in(lines, plan, pull, before),
         since=lines.fork_point(record.head, before.head) if before is not None and not is_stacked else "",
-        unseen=_is_unseen(pull, remote),
+        unseen=_unseen(pull, remote, record),
         viewer=forge.repository().viewer,
         files=_files(forge, pull),
         content=_content(record),
@@ -98,11 +103,15 @@ def _is_ours(lines: Lines, branch: str, record: DeliveryRecord) -> bool:
     return not local or local == record.head or lines.contains(record.head, local)
 
 
-def _is_in(lines: Lines, pull: Pull | None) -> bool:
-    if pull is None or pull.state is not PullState.MERGED:
+def _is_in(lines: Lines, plan: Plan, pull: Pull | None, before: "_Before | None") -> bool:
+    """Somebody may have merged it into the branch that it stands on: it is there once that is."""
+    if pull is None or pull.state is not PullState.MERGED or not pull.merged_as:
         return False
-    base = lines.remote_heads(pull.base_ref)[pull.base_ref]
-    return bool(base and pull.merged_as) and lines.contains(base, pull.merged_as)
+    base = lines.remote_heads(plan.base)[plan.base]
+    if base and lines.contains(base, pull.merged_as):
+        return True
+    is_through = before is not None and before.state is PullState.MERGED
+    return is_through and before is not None and lines.contains(before.head, pull.merged_as)
 
 
 def _is_in_here(lines: Lines, base: str, record: DeliveryRecord) -> bool:
@@ -139,8 +148,16 @@ def _files(forge: Forge, pull: Pull | None) -> tuple[str, ...]:
     return tuple(forge.changed_files(pull.number))
 
 
-def _is_unseen(pull: Pull | None, remote: str) -> bool:
-    return pull is not None and pull.state is PullState.OPEN and bool(remote) and pull.head != remote
+def _unseen(pull: Pull | None, remote: str, record: DeliveryRecord) -> float:
+    """What is read may be a little old: a head that we have pushed, a merge, a place in the queue."""
+    if pull is None or pull.state is not PullState.OPEN:
+        return 0.0
+    done = record.done.get(f"merge:{record.head}")
+    if done is None and not pull.is_queued:
+        done = record.done.get(f"enqueue:{record.head}")
+    if done is not None:
+        return float(done["at"])
+    return record.pushed_at if remote and pull.head != remote else 0.0
 
 
 class _Before(NamedTuple):

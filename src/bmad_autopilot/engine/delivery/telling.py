@@ -19,7 +19,6 @@ MAX_SAID = 10  # comments of a thread: the first, and the last ones
 MAX_POINTS = 50  # told in one round; the others come in the next
 MAX_ALL = 120_000  # letters of all of them: a journal's line holds no more
 MAX_TRAILERS = 300
-_INSISTS = "A person has decided that this is to be done as it was asked for."
 
 
 def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]:
@@ -27,7 +26,7 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
     told: list[dict[str, Any]] = []
     room = MAX_ALL
     for point in [point for point in points if point.due is Threads.OPEN][:MAX_POINTS]:
-        text = _text(point, run)
+        text = _text(point)
         room -= len(text)
         if room < 0 and told:
             break
@@ -39,6 +38,7 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
                 "comments": point.comments,
                 "title": _title(point),
                 "text": text,
+                "decided": bool(point.answer) and decided(run, "disputed", reply_key(point)) == "insist",
             }
         )
     return told
@@ -49,13 +49,11 @@ def _title(point: Point) -> str:
     return f"About {place}" + (f", line {point.line}" if point.line else "") + ":"
 
 
-def _text(point: Point, run: RunRecord) -> str:
+def _text(point: Point) -> str:
     heard = point.said if len(point.said) <= MAX_SAID else (point.said[0], *point.said[1 - MAX_SAID :])
     parts = [f"{one_line(who, 60)} wrote:\n{clean_text(said, MAX_POINT)}" for who, said in heard]
     if point.hunk:
         parts.append(f"The lines it is about:\n{clean_text(point.hunk, MAX_HUNK, rendered=False)}")
-    if point.answer and decided(run, "disputed", reply_key(point)) == "insist":
-        parts.append(_INSISTS)
     return "\n\n".join(parts)
 
 

@@ -47,7 +47,13 @@ def points_of(pull: Pull, run: RunRecord, trusted: Iterable[str], viewer: str) -
     known = tuple(trusted)
     threads = [thread for thread in pull.threads if not thread.is_resolved]
     found = [_of_thread(thread, run, known, viewer) for thread in threads]
-    return found + [point for review in _wishes(pull, known) if (point := _of_review(review, run)) is not None]
+    wishes = [point for review in _wishes(pull, known) if (point := _of_review(review, run)) is not None]
+    return found + [point for point in wishes if not _is_commented(pull, point, viewer)]
+
+
+def _is_commented(pull: Pull, point: Point, viewer: str) -> bool:
+    ours = (one.body for one in pull.comments if one.author.login == viewer)
+    return point.due is Threads.REPLY and any(reply_mark(point) in body for body in ours)
 
 
 def worst(points: Iterable[Point]) -> Threads:
@@ -115,8 +121,11 @@ def _wishes(pull: Pull, trusted: tuple[str, ...]) -> list[Review]:
 
 
 def _of_review(review: Review, run: RunRecord) -> Point | None:
-    """Answered once: whether that is enough, its author says by another review."""
-    if review.id in run.delivery.answers:
-        return None
+    """Answered once, below the pull request: whether that is enough, its author says by another review."""
     said = ((review.author.login, review.body),)
-    return Point(review.id, "", None, "", said, 1, Threads.OPEN, is_thread=False)
+    answer = run.delivery.answers.get(review.id)
+    point = Point(review.id, "", None, "", said, 1, Threads.OPEN, answer, is_thread=False)
+    if answer is None:
+        return point
+    point = point._replace(commit=_commit(answer, run), due=Threads.REPLY)
+    return None if run.delivery.is_done("reply", reply_key(point)) else point

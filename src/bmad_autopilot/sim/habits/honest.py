@@ -10,7 +10,7 @@ from .pages import change, page_path, spec_page, story_page, ticked, with_line, 
 from .stories import Story, module, points_in, suite
 
 NOTES = "docs/review-{}.md"  # where it says what became of a reviewer's points
-TASTE, INSISTED = "matter of taste", "A person has decided"
+TASTE, INSISTED = "matter of taste", "has decided that it is to be done"
 RETRO_DATE = "2026-01-15"
 _SECONDS = {"create-story": 120.0, "dev": 600.0, "build-auto": 900.0, "fix": 300.0, "code-review": 240.0}
 

@@ -1,0 +1,37 @@
+"""Several epics under way: one asks, another waits."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bmad_autopilot.runs.question import By
+from bmad_autopilot.runs.questions import answer
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.people import SimMaintainer
+from bmad_autopilot.sim.github.records import SimPull
+from tests.engine.autopilot.piloting import Pilot
+
+
+def test_an_answer_is_taken_up_while_another_epic_is_watched(tmp_path: Path) -> None:
+    """Without being started again."""
+    pilot = Pilot(tmp_path / "p", epics=2)
+    SimCI(pilot.model, [Job("test", takes=5.0)])
+    SimCopilot(pilot.model)
+    maria = SimMaintainer(pilot.model, looks_after=10.0)
+
+    def close(event: str, pull: SimPull) -> None:
+        if event == "labeled" and pull.number == 1:
+            maria.close(1)
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "pending" and data["lane"] == "epic-2" and not pilot.effects("reopen"):
+            asked = pilot.asked()
+            assert "Somebody has closed" in asked.question.question
+            answer(asked.path, "reopen", By.HUMAN)
+
+    pilot.model.listeners.append(close)
+    flight = pilot.fly(heard)
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1", "epic-2"))
+    assert len(pilot.effects("open-pull")) == 2
+    assert len(pilot.effects("reopen")) == 1
