@@ -9,6 +9,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ def main() -> int:
     calls = _figures(installed, "calls", options.rounds)
     lanes = _figures(installed, "lanes", max(3, options.rounds // 3))
     runs = _figures(installed, "runs", options.rounds)
+    delivery = _figures(None, "delivery", options.rounds)
     _print_timings({**timings, **check}, timings[YARDSTICK])
     _print_calls(calls)
     _print_growth(growth)
@@ -58,6 +60,7 @@ def main() -> int:
         *_call_bars(calls),
         *_lane_bars(lanes),
         *_run_bars(runs),
+        *_delivery_bars(delivery),
     ]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
@@ -129,13 +132,14 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
     return [float(line) for line in done.stdout.split()]
 
 
-def _figures(installed: Installed, name: str, rounds: int) -> dict[str, list[float]]:
-    """What a script of ours measures from inside the installed environment."""
+def _figures(installed: Installed | None, name: str, rounds: int) -> dict[str, list[float]]:
+    """What a script of ours measures from inside the installed environment; None: it needs the tools of this one."""
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     script = Path(__file__).with_name(f"{name}.py")
-    command = [str(installed.python), str(script), str(folder), str(rounds)]
+    python = str(installed.python) if installed else sys.executable
+    command = [python, str(script), str(folder), str(rounds)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment())
     figures: dict[str, list[float]] = {
         name: value if isinstance(value, list) else [value] for name, value in json.loads(done.stdout).items()
@@ -172,6 +176,14 @@ def _run_bars(runs: dict[str, list[float]]) -> list[Bar]:
         Bar("resume to a decision, 10,000 lines", middle["resume"], 500.0, "ms"),
         Bar("bmad runs, 1,000 runs", middle["listing"], 400.0, "ms"),
         Bar("from an answer to the agent's start", middle["answer"], 1000.0, "ms"),
+    ]
+
+
+def _delivery_bars(delivery: dict[str, list[float]]) -> list[Bar]:
+    return [
+        Bar("from approved and green to merged", statistics.median(delivery["merge"]), 2.0, "s"),
+        Bar("from an approval to its effect, at 10 s", max(delivery["event"]), 12.0, "s"),
+        Bar("points for 100 pull requests at 10 s", delivery["points"][0], 25.0, "%"),
     ]
 
 

@@ -75,7 +75,8 @@ def test_a_repository_tells_what_may_be_done_there(forge: Forge, script: Script)
     )
     assert (seen.is_archived, seen.is_fork, seen.can_push, seen.squash_allowed) == (True, True, False, False)
     found["viewerPermission"] = "WRITE"
-    assert forge.repository().can_push
+    assert not forge.repository().can_push, "as it was some minutes ago at most"
+    assert GhForge(ScriptedGh(script), "acme", "widgets").repository().can_push
 
 
 def test_a_hundred_are_watched_by_one_query(forge: Forge, script: Script) -> None:

@@ -12,7 +12,8 @@ from .running_options import RunOptions, file_options
 
 if TYPE_CHECKING:
     from ..engine.autopilot.lanes import Held
-    from ..engine.autopilot.supervising import Ending, Wishes
+    from ..engine.autopilot.supervising import Ending
+    from ..engine.autopilot.wishes import Wishes
     from ..engine.world.delivery import ForgeMaker
     from ..project.open import Project
     from ..views.autopilot import Came, Outset
@@ -43,7 +44,7 @@ def autopilot(
     merged once it is green, answered and approved. While one waits for others, the next is begun.
 
     PATTERN: a regular expression, in any case, that an epic's number or title must hold; several: one of them."""
-    from ..engine.autopilot.supervising import Wishes
+    from ..engine.autopilot.wishes import Wishes
     from ..engine.setting_out import Caps
 
     if dry_run:

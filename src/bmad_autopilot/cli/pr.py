@@ -69,7 +69,7 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
 def sync(ctx: click.Context, as_json: bool) -> NoReturn:
     """Look at every pull request of ours once and do what is due: answer, mend, take the base in, merge, tidy up.
     No epic is begun, and nothing is waited for."""
-    from ..engine.autopilot.supervising import Wishes
+    from ..engine.autopilot.wishes import Wishes
     from .autopilot import fly
 
     fly(ctx, Wishes(once=True), as_json=as_json)

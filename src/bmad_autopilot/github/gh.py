@@ -78,6 +78,9 @@ class Gh:
         """The points of GraphQL, as last told."""
         return self._purse.points
 
+    def now(self) -> float:
+        return self._clock()
+
     def pace(self, seconds: float) -> float:
         """How long to wait between two looks, `seconds` at least, so that we use no more than our share."""
         return self._purse.pace(seconds, self._clock())

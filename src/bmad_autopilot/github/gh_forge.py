@@ -46,6 +46,7 @@ from .git import Git
 from .pulls import Pull, PullMark, PullOrder, RemoteCheck, Repository
 from .quoting import outgoing_body, outgoing_line
 
+KNOWN_SECONDS = 600.0
 MAX_FILES = 3000  # GitHub lists no more of one pull request
 MAX_LOG = 32 * 1024 * 1024
 _PER_PAGE = 100
@@ -69,9 +70,19 @@ class GhForge:
         self._here = {"owner": owner, "name": name}
         self._pages = Pages(gh, self._here)
         self._root = f"repos/{_part(owner)}/{_part(name)}"
+        self._repository: tuple[Repository, float] | None = None
+
+    def pace(self, seconds: float) -> float:
+        """How long to wait between two looks, so that others who use this login have enough left."""
+        return self.gh.pace(seconds)
 
     def repository(self) -> Repository:
-        return read_repository(self.gh.graphql(REPOSITORY, self._here), self.gh.host)
+        """As it was some minutes ago at most: every look at a pull request wants to know who we are there."""
+        known, now = self._repository, self.gh.now()
+        if known is None or not 0 <= now - known[1] < KNOWN_SECONDS:
+            known = (read_repository(self.gh.graphql(REPOSITORY, self._here), self.gh.host), now)
+            self._repository = known
+        return known[0]
 
     def watch(self, numbers: Sequence[int]) -> list[PullMark]:
         """One that is not there is left out."""

@@ -8,7 +8,7 @@ from ..core.records import RunRecord
 from ..core.rules import Phase
 from ..core.schedule import Candidate, Choice, Stage, choose_lane
 from ..engine.autopilot.finding import branch_for, open_epics
-from ..engine.autopilot.lanes import Held, after
+from ..engine.autopilot.lanes import Held, after, last_pending, placed
 from ..engine.driving import RunEnd
 from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
@@ -71,12 +71,12 @@ class MemoryPilot:
         return self._took(self._go_on(next(one for one in self._lanes if one.lane.key == choice.key)))
 
     def _took(self, end: RunEnd) -> str | None:
-        self._lanes = [held for held in self._lanes if held.folder != end.folder]
         self._session(end.folder).ending = end.status
         if end.status in ("completed", "not-done"):
+            self._lanes = [held for held in self._lanes if held.folder != end.folder]
             self._over.append(end.lane.key)
             return None
-        self._lanes.append(after(end))
+        self._lanes = placed(self._lanes, after(end))
         return end.status if end.status in ("left", "paused") else None
 
     # epics
@@ -87,7 +87,7 @@ class MemoryPilot:
         return open_epics(board_of(raw), {}, (), taken)
 
     def _before(self) -> Held | None:
-        return next((held for held in reversed(self._lanes) if held.is_pending), None)
+        return last_pending(self._lanes)
 
     def _tip(self) -> str:
         before = self._before()

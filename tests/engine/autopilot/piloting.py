@@ -11,7 +11,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.engine.autopilot.supervising import Ending, Wishes, autopilot
+from bmad_autopilot.engine.autopilot.supervising import Ending, autopilot
+from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.github.git import Git
 from bmad_autopilot.github.pulls import PullOrder
 from bmad_autopilot.project.open import open_project

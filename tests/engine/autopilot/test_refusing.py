@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.engine.autopilot.supervising import Wishes, autopilot
+from bmad_autopilot.engine.autopilot.supervising import autopilot
+from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.sim.github.people import SimHuman
 from tests.engine.autopilot.piloting import BRANCH, Pilot, git_only, run_git

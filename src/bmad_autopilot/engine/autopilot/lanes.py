@@ -46,16 +46,29 @@ class Held(NamedTuple):
         return self._replace(stage=Stage.MOVED if self.is_delivered else Stage.WORK)
 
 
+def placed(lanes: list[Held], held: Held) -> list[Held]:
+    """In the place that it had: an epic stands on the one begun before it, and not on the one driven last."""
+    folders = [one.folder for one in lanes]
+    if held.folder not in folders:
+        return [*lanes, held]
+    return [held if one.folder == held.folder else one for one in lanes]
+
+
+def last_pending(lanes: list[Held]) -> Held | None:
+    """The one that the next epic stands on: begun last of those whose stories are over and that are not merged."""
+    return next((held for held in reversed(lanes) if held.is_pending), None)
+
+
 def held_lanes(runs: str, session: str, *, go_on: bool) -> list[Held]:
     """Those that earlier commands left, the oldest first. `go_on`: also what was given up."""
     found = []
-    for run in reversed(unfinished(runs)):
+    for run in unfinished(runs):
         lane = lane_of(run)
         if lane is None or lane.delivery is None or lane.session != session:
             continue
         held = _held(run, lane)
-        found.append(held._replace(stage=Stage.MOVED) if held.stage is Stage.BLOCKED and go_on else held)
-    return found
+        found.append(held.moved() if held.stage is Stage.BLOCKED and go_on else held)
+    return sorted(found, key=lambda held: held.record.began)
 
 
 def _held(run: Run, lane: Lane) -> Held:

@@ -3,52 +3,40 @@ all of them. Nothing waits for an approval: the next epic is begun."""
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from ...core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError, UsageError
+from ...core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
 from ...core.rules import Phase
 from ...core.schedule import Candidate, Choice, Stage, choose_lane
 from ...github.branches import Branches
-from ...github.forge import Forge, ForgeError, Trouble
+from ...github.forge import Forge
 from ...github.git import Git
 from ...github.ground import look_at_ground, refusal
 from ...project.open import Project
-from ...runs.adoption import left_behind
-from ...runs.autopilot_state import PendingPull, completed_epics, log_line, write_autopilot_state
-from ...runs.layout import SESSION, runs_folder
+from ...runs.layout import runs_folder
 from ...runs.requests import Ask, read_request, request_path
 from ...runs.supervisor import Supervision, hold
 from ..checkpointing import first_variables
 from ..delivery.plan import LOCAL
-from ..driving import NOTHING, RunEnd, drive, go_on
+from ..driving import RunEnd, drive, go_on
 from ..onlookers import Human, Told
 from ..policy import with_policy
 from ..running import new_folder
-from ..setting_out import NO_CAPS, Caps, DirtyTree, new_lane, target_row
+from ..setting_out import DirtyTree, new_lane, target_row
 from ..waiting import Waiting
 from ..world.delivery import ForgeMaker
-from .finding import PREFIX, Start, board_at, branch_for, candidates, check_patterns, epic_titles, number_of
-from .lanes import Held, after, held_lanes, is_answered, question_files
+from .epics import Epics
+from .finding import check_patterns
+from .lanes import Held, after, held_lanes, is_answered, placed, question_files
 from .planning import plan_for
+from .telling import Telling
+from .watching import moved_lanes
+from .wishes import Wishes
 
 # Seconds after which a pending pull request is looked at whole, whatever its mark says: a net, and no more often,
 # because a hundred of them cost hundreds of points each time.
 RESCAN = 7200.0
-AWAY = 60.0
-
-
-class Wishes(NamedTuple):
-    """What the command line says."""
-
-    patterns: tuple[str, ...] = ()
-    go_on: bool = False  # also with what was given up, and with what others have begun
-    draft: bool = False
-    caps: Caps = NO_CAPS
-    unattended: Mapping[str, str] = NOTHING
-    session: str = SESSION
-    once: bool = False  # what is due now, without a new epic and without waiting
 
 
 class Ending(NamedTuple):
@@ -87,7 +75,7 @@ class _Pilot:
     ) -> None:
         self.project = project
         self.wishes = wishes
-        self._told = told
+        self._telling = Telling(project.root.path, told)
         self._human = human
         self._maker = forge
         self._supervision = supervision
@@ -98,9 +86,6 @@ class _Pilot:
         self.is_local = project.config.delivery == LOCAL
         self.lanes: list[Held] = []
         self.merged: list[str] = []
-        self.done = list(completed_epics(project.root.path))
-        self._seen: dict[str, str] = {}  # lanes that were told of: what each was last said to wait for
-        self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
         self._waiting = Waiting()
         self._forge: Forge | None = None
 
@@ -108,7 +93,7 @@ class _Pilot:
 
     def fly(self) -> Ending:
         try:
-            with self._waiting.signals(lambda stops: self._told("stopping", {"times": stops}, self._now())):
+            with self._waiting.signals(self._telling.stopping):
                 self._prepare()
                 return self._loop()
         finally:
@@ -125,6 +110,8 @@ class _Pilot:
         self.base = self._base()
         if not self.is_local:
             self._check_forge()
+        say = self._telling.say
+        self._epics = Epics(self.project, self.wishes, self._branches, self.base, self.forge, say)
 
     def _base(self) -> str:
         base = self._branches.base_branch(self.config.base_branch)
@@ -167,10 +154,18 @@ class _Pilot:
             epics: list[Candidate] = []
             views = [held.view() for held in self.lanes]
             choice = choose_lane(views, self._looked_for(epics), most=self.config.github.max_pending)
-            self._keep(choice)
+            held = next((one for one in self.lanes if one.lane.key == choice.key), None)
+            epic = held.lane.epic if held else choice.key.removeprefix("epic-")
+            self._telling.chose(choice.phase, choice.key, epic or "", self.lanes)
             ended = self._act(choice, epics)
             if ended is not None:
                 return ended
+
+    def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
+        """Only where one could be begun: each look costs points of the hour's."""
+        if not self.wishes.once:
+            found += self._epics.found(self.lanes, self.merged)
+            yield from found
 
     def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
         if choice.phase is Phase.DONE:
@@ -186,98 +181,21 @@ class _Pilot:
         return self._took(self._go_on(held))
 
     def _took(self, end: RunEnd) -> Ending | None:
-        self.lanes = [held for held in self.lanes if held.folder != end.folder]
         if end.status in ("completed", "not-done"):
+            self.lanes = [held for held in self.lanes if held.folder != end.folder]
             if end.record.delivery.merged:
                 self.merged.append(end.lane.key)
-                self.done.append(end.lane.epic or end.lane.key)
-                log_line(self.project.root.path, f"{end.lane.key} is merged")
+                self._telling.merged(end.lane.key, end.lane.epic or end.lane.key)
             return None
-        self.lanes.append(after(end))
+        self.lanes = placed(self.lanes, after(end))
         if end.status in ("left", "paused"):
             return self._end(EXIT_INTERRUPTED if end.status == "left" else EXIT_HUMAN, end.status)
         return None
 
-    # epics
-
-    def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
-        """Only where one could be begun: each look costs points of the hour's."""
-        if not self.wishes.once:
-            found += self._epics()
-            yield from found
-
-    def _epics(self) -> list[Candidate]:
-        """Pull requests of earlier runs first, then what is left to begin."""
-        taken = [held.lane.key for held in self.lanes] + self.merged
-        taken += self._left_alone
-        adopted = self._pending_elsewhere(taken) if not self.is_local else []
-        tip = self._tip()
-        board = board_at(self.project, self._git, tip)
-        known = {one.key for one in adopted}
-        return [
-            *adopted,
-            *(one for one in candidates(self.project, board, self.wishes.patterns, taken) if one.key not in known),
-        ]
-
-    def _tip(self) -> str:
-        """What the next epic would begin from."""
-        before = self._before()
-        if before is not None:
-            return self._branches.head_of(before.lane.branch)
-        if self.is_local:
-            return self._branches.head_of(self.base)
-        found = self._branches.fetch(self.base)[self.base]
-        if not found:
-            hint = f"git push {self.config.github.remote} {self.base}"
-            raise AutopilotError(f"the remote has no branch {self.base}", hint=hint)
-        return found
-
-    def _before(self) -> Held | None:
-        """The epic that the next one stands on: the last whose stories are over and that is not merged."""
-        if self.config.dependencies != "order":
-            return None
-        return next((held for held in reversed(self.lanes) if held.is_pending), None)
-
-    def _pending_elsewhere(self, taken: list[str]) -> list[Candidate]:
-        """Open pull requests with a branch of that name and no run of ours. Made by us or by the bash autopilot,
-        they are gone on with; those of others are left alone until somebody says so."""
-        try:
-            marks = self.forge().pulls_of(PREFIX)
-        except ForgeError as error:
-            if error.trouble in (Trouble.AWAY, Trouble.LIMIT):
-                return []
-            raise
-        ours = [held.pull for held in self.lanes]
-        titles = epic_titles(self.project)
-        found = []
-        for mark in marks:
-            number = number_of(mark.head_ref)
-            key = f"epic-{number}"
-            if not number or mark.is_foreign or mark.number in ours or key in taken or key in self._left_alone:
-                continue
-            if self._may_adopt(number, mark.number, mark.head_ref):
-                found.append(Candidate(key, number, titles.get(number, mark.title)))
-            else:
-                self._left_alone.add(key)
-        return found
-
-    def _may_adopt(self, number: str, pull: int, branch: str) -> bool:
-        left = left_behind(self.project.root.path, self.project.folders.implementation)
-        listed = {one.epic for one in left.pending} | {left.epic} if left is not None else set()
-        if self.wishes.go_on or number in listed:
-            return True
-        heads = self._branches.fetch(branch, self.base)
-        foreign = self._branches.foreign_commits(heads[self.base], heads[branch])
-        if not foreign:
-            return True
-        text = f"pull request #{pull} ({branch}) is not of this tool's making, and is left alone"
-        self._say(f"{text}: bmad autopilot --continue takes it over")
-        return False
-
     # driving
 
     def _begin(self, epic: Candidate) -> RunEnd:
-        start = self._start(epic)
+        start = self._epics.start(epic, self.lanes)
         self._branches.switch(start.branch, start.commit)
         row = target_row(self.project, "epic", epic.key)
         lane = new_lane(self.project, "epic", row, self.wishes.caps, None, False)
@@ -295,31 +213,12 @@ class _Pilot:
             self.project,
             lane,
             folder,
-            self._telling(lane.key),
+            self._telling.of_lane(lane.key, lane.epic or ""),
             self._human,
             resumed=False,
             variables=known,
             forge=lambda git, remote: self.forge(),
         )
-
-    def _start(self, epic: Candidate) -> Start:
-        branch, before = branch_for(epic.number), self._before()
-        tip, onto = self._tip(), before.lane.branch if before is not None else ""
-        local = self._branches.head_of(branch)
-        remote = "" if self.is_local else self._branches.fetch(branch)[branch]
-        head = local or remote
-        if not head:
-            return Start(branch, tip, onto)
-        foreign = self._branches.foreign_commits(tip, head)
-        if foreign and not self.wishes.go_on and not self._is_pending(branch):
-            shown = ", ".join(f"{one.sha[:10]} {one.subject[:40]}" for one in foreign[:3])
-            hint = "bmad autopilot --continue goes on from it; or rename it: git branch -m"
-            raise UsageError(f"{branch} is there already, with commits that are not ours", found=shown, hint=hint)
-        return Start(branch, head, onto if onto and self._branches.contains(head, tip) else "")
-
-    def _is_pending(self, branch: str) -> bool:
-        """An open pull request that may be gone on with: looked at before."""
-        return not self.is_local and any(mark.head_ref == branch for mark in self.forge().pulls_of(branch))
 
     def _go_on(self, held: Held) -> RunEnd:
         self._supervision.takes_up(os.path.basename(held.folder))
@@ -328,7 +227,7 @@ class _Pilot:
         return go_on(
             self.project,
             held.folder,
-            self._telling(held.lane.key),
+            self._telling.of_lane(held.lane.key, held.lane.epic or ""),
             self._human,
             self.wishes.caps,
             unattended=self.wishes.unattended,
@@ -349,7 +248,8 @@ class _Pilot:
             asked = read_request(waits[0].folder)
             if asked is not None:
                 return self._end(EXIT_HUMAN if asked is Ask.PAUSE else EXIT_INTERRUPTED, asked.value)
-            moved = self._moved(waits) | {held.folder for held in asks if is_answered(held)}
+            moved = {held.folder for held in asks if is_answered(held)}
+            moved |= moved_lanes(waits, self._now(), None if self.is_local else self.forge(), self._waiting.until)
             if self._now() >= rescan:
                 moved |= {held.folder for held in waits}
             if moved:
@@ -364,67 +264,6 @@ class _Pilot:
         pace = getattr(self._forge, "pace", None)
         return float(pace(self.config.github.check_interval)) if pace else float(self.config.github.check_interval)
 
-    def _moved(self, waits: list[Held]) -> set[str]:
-        now = self._now()
-        moved = {held.folder for held in waits if held.until is not None and held.until <= now}
-        numbers = {held.pull: held for held in waits if held.pull}
-        if self.is_local or not numbers:
-            return moved or {held.folder for held in waits if not held.pull and held.until is None}
-        try:
-            marks = self.forge().watch(list(numbers))
-        except ForgeError as error:
-            if error.trouble not in (Trouble.AWAY, Trouble.LIMIT):
-                raise
-            self._waiting.until(max(error.until, now + AWAY))
-            return moved
-        for mark in marks:
-            held = numbers[mark.number]
-            if mark.fingerprint != held.fingerprint:
-                moved.add(held.folder)
-        return moved
-
-    # telling
-
-    def _telling(self, lane: str) -> Told:
-        """What is told of a run, with whose it is."""
-
-        def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
-            if not self._is_known(lane, kind, data):
-                self._told(kind, {"lane": lane, **data}, at)
-
-        return tell
-
-    def _is_known(self, lane: str, kind: str, data: Mapping[str, Any]) -> bool:
-        """A lane is looked at again and again: that, and that it still waits for the same, is no news."""
-        if kind in ("run", "resumed"):
-            is_known = lane in self._seen
-            self._seen.setdefault(lane, "")
-            return is_known
-        if kind in ("pending", "did", "pull-round"):
-            why = str(data.get("why", "")) if kind == "pending" else ""
-            before, self._seen[lane] = self._seen.get(lane, ""), why
-            return bool(why) and before == why
-        return False
-
-    def _keep(self, choice: Choice) -> None:
-        held = next((one for one in self.lanes if one.lane.key == choice.key), None)
-        epic = held.lane.epic if held else choice.key.removeprefix("epic-")
-        pending = [
-            PendingPull(one.lane.epic or one.lane.key, one.pull, one.stage.value, self._now())
-            for one in self.lanes
-            if one.pull
-        ]
-        with suppress(AutopilotError, OSError):
-            write_autopilot_state(self.project.root.path, choice.phase.value, epic or "", self.done, pending)
-            if choice.phase is not Phase.WAIT_COPILOT:
-                log_line(self.project.root.path, f"{choice.phase} {choice.key}".strip())
-        self._told("phase", {"phase": choice.phase.value, "key": choice.key}, self._now())
-
-    def _say(self, text: str) -> None:
-        self._told("notice", {"text": text}, self._now())
-        log_line(self.project.root.path, text)
-
     def _end(self, code: int, why: str = "") -> Ending:
-        for held in self.lanes:
-            log_line(self.project.root.path, f"{held.lane.key}: {held.stage} {held.why}")
+        self._telling.left(self.lanes)
         return Ending(code, tuple(self.merged), tuple(self.lanes), why)

@@ -1,0 +1,147 @@
+"""What delivering costs, and how soon it sees what others did. Run with graphql-core at hand; prints JSON.
+
+`merge`: our own seconds from a pull request that is approved and green to its merge, gh's processes apart. `event`:
+seconds from an approval that comes right after a look to the merge, with `check_interval = 10`. `points`: what
+watching a hundred pull requests for an hour costs of an hour's points, in percent, each looked at whole as often as
+the autopilot does that."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bmad_autopilot.engine.autopilot.supervising import RESCAN, Wishes, autopilot
+from bmad_autopilot.github.gh import Gh
+from bmad_autopilot.github.gh_answers import HttpAnswer
+from bmad_autopilot.github.gh_forge import GhForge
+from bmad_autopilot.github.gh_troubles import Asked
+from bmad_autopilot.github.git import Git
+from bmad_autopilot.github.pulls import PullMark, PullOrder
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.sim.github.bare import BareRefs
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.clock import SimClock
+from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.faults import GitHubFaults
+from bmad_autopilot.sim.github.live import LiveForge
+from bmad_autopilot.sim.github.model import SimGitHub
+from bmad_autopilot.sim.github.people import SimHuman
+from bmad_autopilot.sim.github.refs import MemoryRefs
+from bmad_autopilot.sim.github.wire.answering import Answering
+from bmad_autopilot.sim.memory_git import MemoryGit
+from bmad_autopilot.sim.sample import make_sample, scripted
+
+INTERVAL = 10
+STEP = 30.0  # seconds on GitHub between two looks: nothing there is waited for but what is measured
+HOUR, POINTS, PULLS = 3600.0, 5000, 100
+LOOKS = 5
+
+
+class Forge(LiveForge):
+    """A maintainer approves at once when the pull request waits for that; `late`: right after a look."""
+
+    def __init__(self, model: SimGitHub, late: bool) -> None:
+        super().__init__(model, clock=self._time)
+        self.approved = 0.0
+        self.merged = 0.0
+        self.waits = False  # for an approval
+        self._late = late
+        self._maria = SimHuman(model)
+        model.listeners.append(lambda event, pull: self._hear(event))
+
+    def _time(self) -> float:
+        return self.model.now + STEP
+
+    def _hear(self, event: str) -> None:
+        if event == "merged":
+            self.merged = time.perf_counter()
+
+    def watch(self, numbers: Sequence[int]) -> list[PullMark]:
+        if not self._late:
+            self._approve()
+        marks = super().watch(numbers)
+        self._approve()
+        return marks
+
+    def _approve(self) -> None:
+        if not self.approved and self.waits:
+            self.approved = time.perf_counter()
+            self._maria.approve(1)
+
+
+def main(folder: str, rounds: int) -> None:
+    merges = [_deliver(f"{folder}/m{number}", late=False) for number in range(max(3, rounds // 5))]
+    print(json.dumps({"merge": merges, "event": [_deliver(f"{folder}/e", late=True)], "points": [_points()]}))
+
+
+def _deliver(folder: str, *, late: bool) -> float:
+    """Seconds from the approval to the merge."""
+    work = f"{folder}/work"
+    refs = BareRefs(Path(folder) / "hub.git")
+    make_sample(work, 1, 1, agent_command=scripted())
+    with open(f"{work}/bmad-autopilot.toml", "a", encoding="utf-8") as file:
+        file.write(f"\n[github]\ncheck_interval = {INTERVAL}\n")
+    for words in (
+        ["commit", "--quiet", "--all", "--message", "Settings"],
+        ["remote", "add", "origin", str(refs.folder)],
+        ["push", "--quiet", "origin", "main"],
+    ):
+        subprocess.run(["git", *words], cwd=work, check=True, capture_output=True)
+    model = SimGitHub(SimClock(time.time()), refs, Random(1))
+    SimCI(model, [Job("test", takes=1.0)])
+    SimCopilot(model, takes=1.0)
+    forge = Forge(model, late)
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        forge.waits = (kind == "pending" and data["why"] == "an approval") or forge.waits
+
+    def maker(git: Git, remote: str) -> Forge:
+        return forge
+
+    end = autopilot(open_project(work), Wishes(), told=told, forge=maker)
+    assert end.merged == ("epic-1",), end
+    return forge.merged - forge.approved
+
+
+class Wire(Gh):
+    """gh's place: what it would send is answered here."""
+
+    def __init__(self, model: SimGitHub) -> None:
+        super().__init__(clock=lambda: model.now)
+        self.answering = Answering(model, None, GitHubFaults())
+
+    def _ask(
+        self, asked: Asked, method: str, path: str, headers: tuple[str, ...], feed: bytes, limit: int
+    ) -> HttpAnswer:
+        found = self.answering.answer(method, f"/{path}", {"Authorization": "token x"}, feed)
+        assert found is not None
+        return HttpAnswer(found.status, {name.lower(): value for name, value in found.headers.items()}, found.body)
+
+
+def _points() -> float:
+    model = SimGitHub(SimClock(1000.0), MemoryRefs(MemoryGit({"a.py": b"a\n"})), Random(1))  # noqa: S311
+    for number in range(1, PULLS + 1):
+        branch = f"feature/epic-{number}"
+        model.push(branch, model.refs.commit(model.refs.head_of("main"), {f"{number}.py": b"b\n"}, "Work", ""))
+        model.open_pull(PullOrder(branch, "main", f"Epic {number}", "…"))
+    wire = Wire(model)
+    forge = GhForge(wire, "acme", "widgets")
+    for _ in range(LOOKS):
+        assert len(forge.watch(range(1, PULLS + 1))) == PULLS
+    watching = wire.answering.points.spent / LOOKS
+    forge.repository()
+    before = wire.answering.points.spent
+    forge.pull(1)
+    forge.pulls_from("feature/epic-1")  # of the epic before it
+    whole = (wire.answering.points.spent - before) * PULLS
+    return 100 * (watching * HOUR / INTERVAL + whole * HOUR / RESCAN) / POINTS
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GIT_CONFIG_NOSYSTEM", "1")
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,123 @@
+"""Which epics can be begun, and where each begins: on the base, on the epic before it, on what is there already."""
+
+from collections.abc import Callable
+
+from ...core.errors import AutopilotError, UsageError
+from ...core.schedule import Candidate
+from ...github.branches import Branches
+from ...github.forge import Forge, ForgeError, Trouble
+from ...github.git import Git
+from ...project.open import Project
+from ...runs.adoption import left_behind
+from ..delivery.plan import LOCAL
+from .finding import PREFIX, Start, board_at, branch_for, candidates, epic_titles, number_of
+from .lanes import Held, last_pending
+from .wishes import Wishes
+
+
+class Epics:
+    def __init__(
+        self,
+        project: Project,
+        wishes: Wishes,
+        branches: Branches,
+        base: str,
+        forge: Callable[[], Forge],
+        say: Callable[[str], None],
+    ) -> None:
+        self._project = project
+        self._wishes = wishes
+        self._branches = branches
+        self._base = base
+        self._forge = forge
+        self._say = say
+        self._git = Git(project.root.checkout)
+        self._is_local = project.config.delivery == LOCAL
+        self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
+
+    def found(self, lanes: list[Held], over: list[str]) -> list[Candidate]:
+        """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not."""
+        taken = [*(held.lane.key for held in lanes), *over, *self._left_alone]
+        adopted = self._pending_elsewhere(lanes, taken) if not self._is_local else []
+        board = board_at(self._project, self._git, self._tip(lanes))
+        known = {one.key for one in adopted}
+        return [
+            *adopted,
+            *(
+                one
+                for one in candidates(self._project, board, self._wishes.patterns, taken)
+                if one.key not in known
+            ),
+        ]
+
+    def _tip(self, lanes: list[Held]) -> str:
+        """What the next epic would begin from."""
+        before = self._before(lanes)
+        if before is not None:
+            return self._branches.head_of(before.lane.branch)
+        if self._is_local:
+            return self._branches.head_of(self._base)
+        found = self._branches.fetch(self._base)[self._base]
+        if not found:
+            hint = f"git push {self._project.config.github.remote} {self._base}"
+            raise AutopilotError(f"the remote has no branch {self._base}", hint=hint)
+        return found
+
+    def _before(self, lanes: list[Held]) -> Held | None:
+        """The epic that the next one stands on."""
+        return last_pending(lanes) if self._project.config.dependencies == "order" else None
+
+    def _pending_elsewhere(self, lanes: list[Held], taken: list[str]) -> list[Candidate]:
+        """Open pull requests with a branch of that name and no run of ours. Made by us or by the bash autopilot,
+        they are gone on with; those of others are left alone until somebody says so."""
+        try:
+            marks = self._forge().pulls_of(PREFIX)
+        except ForgeError as error:
+            if error.trouble in (Trouble.AWAY, Trouble.LIMIT):
+                return []
+            raise
+        ours = [held.pull for held in lanes]
+        titles = epic_titles(self._project)
+        found = []
+        for mark in marks:
+            number = number_of(mark.head_ref)
+            key = f"epic-{number}"
+            if not number or mark.is_foreign or mark.number in ours or key in taken or key in self._left_alone:
+                continue
+            if self._may_adopt(number, mark.number, mark.head_ref):
+                found.append(Candidate(key, number, titles.get(number, mark.title)))
+            else:
+                self._left_alone.add(key)
+        return found
+
+    def _may_adopt(self, number: str, pull: int, branch: str) -> bool:
+        left = left_behind(self._project.root.path, self._project.folders.implementation)
+        listed = {one.epic for one in left.pending} | {left.epic} if left is not None else set()
+        if self._wishes.go_on or number in listed:
+            return True
+        heads = self._branches.fetch(branch, self._base)
+        foreign = self._branches.foreign_commits(heads[self._base], heads[branch])
+        if not foreign:
+            return True
+        text = f"pull request #{pull} ({branch}) is not of this tool's making, and is left alone"
+        self._say(f"{text}: bmad autopilot --continue takes it over")
+        return False
+
+    def start(self, epic: Candidate, lanes: list[Held]) -> Start:
+        branch, before = branch_for(epic.number), self._before(lanes)
+        tip, onto = self._tip(lanes), before.lane.branch if before is not None else ""
+        local = self._branches.head_of(branch)
+        remote = "" if self._is_local else self._branches.fetch(branch)[branch]
+        head = local or remote
+        if not head:
+            return Start(branch, tip, onto)
+        foreign = self._branches.foreign_commits(tip, head)
+        if foreign and not self._wishes.go_on and not self._is_pending(branch):
+            shown = ", ".join(f"{one.sha[:10]} {one.subject[:40]}" for one in foreign[:3])
+            hint = "bmad autopilot --continue goes on from it; or rename it: git branch -m"
+            raise UsageError(f"{branch} is there already, with commits that are not ours", found=shown, hint=hint)
+        return Start(branch, head, onto if onto and self._branches.contains(head, tip) else "")
+
+    def _is_pending(self, branch: str) -> bool:
+        """An open pull request that may be gone on with: looked at before."""
+        return not self._is_local and any(mark.head_ref == branch for mark in self._forge().pulls_of(branch))

@@ -1,0 +1,18 @@
+"""What the command line says to the autopilot."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...runs.layout import SESSION
+from ..driving import NOTHING
+from ..setting_out import NO_CAPS, Caps
+
+
+class Wishes(NamedTuple):
+    patterns: tuple[str, ...] = ()
+    go_on: bool = False  # also with what was given up, and with what others have begun
+    draft: bool = False
+    caps: Caps = NO_CAPS
+    unattended: Mapping[str, str] = NOTHING
+    session: str = SESSION
+    once: bool = False  # what is due now, without a new epic and without waiting
