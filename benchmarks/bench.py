@@ -133,7 +133,7 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
 
 
 def _figures(installed: Installed | None, name: str, rounds: int) -> dict[str, list[float]]:
-    """What a script of ours measures from inside the installed environment; None: it needs the tools of this one."""
+    """What a script of ours measures inside the installed environment; None: it needs the tools of this one."""
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

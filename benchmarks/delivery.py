@@ -1,9 +1,9 @@
 """What delivering costs, and how soon it sees what others did. Run with graphql-core at hand; prints JSON.
 
-`merge`: our own seconds from a pull request that is approved and green to its merge, gh's processes apart. `event`:
-seconds from an approval that comes right after a look to the merge, with `check_interval = 10`. `points`: what
-watching a hundred pull requests for an hour costs of an hour's points, in percent, each looked at whole as often as
-the autopilot does that."""
+`merge`: our own seconds from a pull request that is approved and green to its merge, gh's processes apart.
+`event`: seconds from an approval that comes right after a look to the merge, with `check_interval = 10`. `points`:
+what watching a hundred pull requests for an hour costs of an hour's points, in percent, each looked at whole as
+often as the autopilot does that."""
 
 import json
 import os
@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bmad_autopilot.engine.autopilot.supervising import RESCAN, Wishes, autopilot
+from bmad_autopilot.engine.autopilot.supervising import RESCAN, autopilot
+from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.github.gh import Gh
 from bmad_autopilot.github.gh_answers import HttpAnswer
 from bmad_autopilot.github.gh_forge import GhForge
@@ -51,6 +52,7 @@ class Forge(LiveForge):
         self.merged = 0.0
         self.waits = False  # for an approval
         self._late = late
+        self._looks = 0
         self._maria = SimHuman(model)
         model.listeners.append(lambda event, pull: self._hear(event))
 
@@ -65,7 +67,9 @@ class Forge(LiveForge):
         if not self._late:
             self._approve()
         marks = super().watch(numbers)
-        self._approve()
+        self._looks += self.waits
+        if self._looks > 1:  # the first is followed by another at once
+            self._approve()
         return marks
 
     def _approve(self) -> None:
@@ -124,7 +128,7 @@ class Wire(Gh):
 
 
 def _points() -> float:
-    model = SimGitHub(SimClock(1000.0), MemoryRefs(MemoryGit({"a.py": b"a\n"})), Random(1))  # noqa: S311
+    model = SimGitHub(SimClock(1000.0), MemoryRefs(MemoryGit({"a.py": b"a\n"})), Random(1))
     for number in range(1, PULLS + 1):
         branch = f"feature/epic-{number}"
         model.push(branch, model.refs.commit(model.refs.head_of("main"), {f"{number}.py": b"b\n"}, "Work", ""))

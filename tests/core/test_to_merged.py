@@ -75,6 +75,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("threads-strange", Action.WAIT_FOR_PULL, {"threads": Threads.STRANGE}),
     ("approval-late", "approval-late", {"merge": Merge.LATE}),
     ("by-hand", Action.WAIT_FOR_PULL, {"merge": Merge.MANUAL}),
+    ("robot-due", Action.START_ROBOT, {"merge": Merge.UNAPPROVED, "robot": False}),
     ("unapproved", Action.WAIT_FOR_PULL, {"merge": Merge.UNAPPROVED}),
     ("base-restless", "base-restless", {"base": Base.RESTLESS}),
     ("base-moved", Action.TAKE_BASE, {"base": Base.MOVED}),

@@ -218,6 +218,7 @@ class Facts(NamedTuple):
     review: Review = Review.WAITED
     threads: Threads = Threads.NONE
     merge: Merge = Merge.UNAPPROVED
+    robot: bool = True  # there is none that would approve it, or it was started
 
     def told(self) -> dict[str, object]:
         """Those that are not as they usually are."""

@@ -69,6 +69,7 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("threads-strange", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, threads=Threads.STRANGE),
     _delivery("approval-late", Action.ASK, Phase.BLOCKED, "approval-late", merge=Merge.LATE),
     _delivery("by-hand", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.MANUAL),
+    _delivery("robot-due", Action.START_ROBOT, Phase.WAIT_COPILOT, merge=Merge.UNAPPROVED, robot=False),
     _delivery("unapproved", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.UNAPPROVED),
     # Green, answered, approved.
     _delivery("base-restless", Action.ASK, Phase.BLOCKED, "base-restless", base=Base.RESTLESS),

@@ -3,7 +3,7 @@
 Reads may be a few seconds old. An effect may have happened although its answer was lost: whoever calls looks
 first, and looks again after any error."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -55,6 +55,9 @@ class Forge(Protocol):
 
     def changed_files(self, number: int) -> list[str]: ...
 
+    def pace(self, seconds: float) -> float:
+        """How long to wait between two looks: `seconds`, and longer where little is left of the hour's points."""
+
     # effects
 
     def open_pull(self, order: PullOrder) -> int:
@@ -75,6 +78,9 @@ class Forge(Protocol):
     def reply(self, thread: str, body: str) -> None: ...
     def resolve(self, thread: str) -> None: ...
     def rerun(self, check: RemoteCheck) -> None: ...
+    def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
+        """Start a workflow, by its file's name, as that branch has it."""
+
     def approve(self, number: int, head: str, body: str) -> None: ...
     def dismiss(self, number: int, review: int, why: str) -> None: ...
     def merge(self, number: int, head: str, subject: str, body: str) -> str:

@@ -1,6 +1,6 @@
 """GitHub, by gh: the Forge of those who have one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import sleep, time
 from typing import Any
 from urllib.parse import quote
@@ -239,6 +239,10 @@ class GhForge:
             self.gh.send("POST", f"{self._root}/actions/runs/{check.run}/rerun-failed-jobs")
         else:
             raise ForgeError(Trouble.REFUSED, f"{check.name} is no job of GitHub Actions: it cannot be run again")
+
+    def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
+        path = f"{self._root}/actions/workflows/{_part(workflow)}/dispatches"
+        self.gh.send("POST", path, {"ref": ref, "inputs": dict(inputs)})
 
     def approve(self, number: int, head: str, body: str) -> None:
         review = {"event": "APPROVE", "commit_id": head, "body": outgoing_body(body)}

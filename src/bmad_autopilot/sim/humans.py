@@ -52,6 +52,9 @@ _USEFUL = {
     "base-conflict": "retry",
     "base-restless": "retry",
     "otherwise": "accept",
+    "approval-late": "wait",
+    "unfit": "retry",
+    "unfit-here": "retry",
 }
 _LAST_WORD = {
     "ground": "retry",
@@ -74,6 +77,9 @@ _LAST_WORD = {
     "base-conflict": "abort",
     "base-restless": "retry",
     "otherwise": "accept",
+    "approval-late": "abort",
+    "unfit": "abort",
+    "unfit-here": "abort",
 }
 _PATIENCE = 2  # the same question about the same story is answered usefully that often
 

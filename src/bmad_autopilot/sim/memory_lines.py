@@ -67,6 +67,9 @@ class MemoryLines:
             self._hub.codes[commit] = known
         return known
 
+    def holds(self, commit: str, path: str) -> bool:
+        return self._refs.read(commit, path) is not None
+
     def trailers(self, older: str, newer: str) -> list[tuple[str, str]]:
         keys = (self._git.commits[one.sha].key for one in self._refs.ahead(older, newer))
         return [(STEP, key) for key in keys if key]

@@ -19,6 +19,7 @@ _DONE: Mapping[str, Callable[[Data], tuple[str, str]]] = {
     "reply": lambda data: ("answered", "a review thread"),
     "resolve": lambda data: ("resolved", "a review thread"),
     "rerun": lambda data: ("checks run again", "as they are: it may pass"),
+    "start-robot": lambda data: ("auto-approve started", "it is ready for that"),
     "enqueue": lambda data: ("in the merge queue", ""),
     "merge-refused": lambda data: ("not merged", first_line(str(data.get("why", "")))),
 }

@@ -29,6 +29,7 @@ from bmad_autopilot.engine.delivery.observing import MAX_BASES, WAITS_FOR, asked
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.delivery.threads import FIXED
 from bmad_autopilot.github.approval import ROBOT
+from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
 from bmad_autopilot.github.forge import ForgeError, Trouble
 from bmad_autopilot.github.pulls import Actor, CheckState, Pull, PullState, RemoteCheck, ReviewState
 from tests.engine.delivery.pulls import (
@@ -493,6 +494,36 @@ def test_the_robots_approval_of_its_own_rules_is_none() -> None:
     robot = review(Actor(ROBOT, is_bot=True), ReviewState.APPROVED)
     made = world(ready(reviews=(robot,)), files=(".github/workflows/auto-approve.yml",))
     assert made.facts().merge is Merge.UNAPPROVED
+
+
+def test_a_robot_that_would_approve_is_started_once_and_only_where_there_is_one() -> None:
+    """GitHub may hold back the run that Copilot's review starts."""
+    there, later = (WORKFLOW_PATH,), NOW + 3600.0
+    waits = ready(reviews=(REVIEWED,))
+    assert rule(world(waits, now_at=later)) == "unapproved"
+    assert rule(world(waits, in_base=there, now_at=later)) == "robot-due"
+    assert rule(world(waits, in_base=there, now_at=later, plan=Plan(merge="manual"))) == "by-hand"
+    assert rule(world(ready(reviews=()), in_base=there, now_at=later)) != "robot-due", "nobody has reviewed it"
+    started = world(waits, in_base=there, now_at=later)
+    did(started.run, "start-robot", "h1")
+    assert rule(started) == "unapproved"
+
+
+def test_it_is_looked_at_again_when_the_robot_could_be_started() -> None:
+    made = world(ready(reviews=(REVIEWED,)), in_base=(WORKFLOW_PATH,), now_at=1300.0)
+    assert rule(made) == "unapproved"
+    until = made.look().until
+    assert until is not None
+    assert until <= made.run.delivery.pushed_at + 601.0
+    assert rule(world(ready(reviews=(REVIEWED,)), in_base=(WORKFLOW_PATH,), now_at=until)) == "robot-due"
+
+
+def test_an_approval_that_does_not_come_is_asked_about_in_the_end() -> None:
+    waits, late = ready(reviews=(REVIEWED,)), NOW + 30 * 3600.0
+    assert rule(world(waits, now_at=late)) == "approval-late"
+    answered_once = world(waits, now_at=late)
+    answered(answered_once.run, "approval-late", "h1", "wait-more", at=late - 60.0)
+    assert rule(answered_once) == "unapproved"
 
 
 def test_drafts_and_queues_are_left_to_whom_they_belong() -> None:

@@ -38,6 +38,7 @@ class World:
     stands_not: str = ""
     error: ForgeError | None = None
     files: tuple[str, ...] = ()
+    in_base: tuple[str, ...] = ()  # files that the base branch has
     run: RunRecord = field(default_factory=RunRecord)
 
     def __post_init__(self) -> None:
@@ -105,6 +106,9 @@ class World:
 
     def fork_point(self, one: str, other: str) -> str:
         return f"fork of {one} and {other}"
+
+    def holds(self, commit: str, path: str) -> bool:
+        return path in self.in_base
 
     def code(self, commit: str) -> str:
         return f"code of {commit}"

@@ -1,4 +1,4 @@
-"""Which epics can be begun, and where each begins: on the base, on the epic before it, on what is there already."""
+"""Which epics can be begun, and where each begins: on the base, on the epic before it, on what is there."""
 
 from collections.abc import Callable
 

@@ -261,8 +261,8 @@ class _Pilot:
         return None
 
     def _interval(self) -> float:
-        pace = getattr(self._forge, "pace", None)
-        return float(pace(self.config.github.check_interval)) if pace else float(self.config.github.check_interval)
+        seconds = float(self.config.github.check_interval)
+        return seconds if self.is_local else self.forge().pace(seconds)
 
     def _end(self, code: int, why: str = "") -> Ending:
         self._telling.left(self.lanes)

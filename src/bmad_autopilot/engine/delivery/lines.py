@@ -27,6 +27,9 @@ class Lines(Protocol):
     def code(self, commit: str) -> str:
         """Its tree without the board: what checks are kept by."""
 
+    def holds(self, commit: str, path: str) -> bool:
+        """Whether there is such a file."""
+
     def push(self, branch: str, commit: str, expect: str) -> None:
         """Only if the remote's branch is at `expect`; empty: if there is none."""
 

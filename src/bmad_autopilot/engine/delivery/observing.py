@@ -22,7 +22,8 @@ from ...core.facts import (
     Threads,
 )
 from ...core.records import Check, RunRecord
-from ...github.approval import approvals, ci, is_reviewed, objections
+from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge, objections
+from ...github.approving import evaluate
 from ...github.forge import COPILOT as COPILOT_LOGIN
 from ...github.forge import ForgeError, Trouble
 from ...github.pulls import PullState, RemoteCheck
@@ -218,6 +219,7 @@ def _of_pull(facts: Facts, seen: Seen, run: RunRecord, points: list[Point], now:
         review=_review(seen, run, now),
         threads=worst(points),
         merge=_in_time(_merge(seen, run), seen, run, now),
+        robot=not _is_robot_due(seen, run, now),
     )
 
 
@@ -312,6 +314,21 @@ def _merge(seen: Seen, run: RunRecord) -> Merge:
     return Merge.REFUSED if is_refused else Merge.FREE
 
 
+def _is_robot_due(seen: Seen, run: RunRecord, now: float) -> bool:
+    """The workflow would approve it, and has not: GitHub may hold back what Copilot's review starts."""
+    if not seen.has_robot or seen.pull is None or run.delivery.is_done("start-robot", run.delivery.head):
+        return False
+    content, since = seen.content or (run.delivery.head,), _content_since(seen, run)
+    pull = seen.pull._replace(pushed=run.delivery.pushed_at or seen.pull.pushed)  # we know that better
+    ruling = judge(evaluate(pull, now, seen.files, content=content, pushed=since), Rules())
+    return ruling.word == APPROVE and not ruling.is_standing
+
+
+def _content_since(seen: Seen, run: RunRecord) -> float:
+    first = (seen.content or (run.delivery.head,))[-1]
+    return float(run.delivery.done.get(f"push:{first}", {}).get("at", run.delivery.pushed_at))
+
+
 def _in_time(merge: Merge, seen: Seen, run: RunRecord, now: float) -> Merge:
     """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn."""
     is_theirs = merge in (Merge.UNAPPROVED, Merge.MANUAL) and not seen.is_stacked
@@ -342,7 +359,9 @@ def _until(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | None
         first = (seen.content or (record.head,))[-1]
         asked = _asked_for(seen, record, first) or {"at": now}
         ends.append(max(float(asked["at"]), asked_at(run, "silence", first)) + plan.review_patience)
-    return min((at for at in (*ends, _approval_ends(seen, run)) if at > now), default=now + AGAIN)
+    if seen.has_robot and not record.is_done("start-robot", record.head):
+        ends.append(_content_since(seen, run) + Rules().min_age + 1.0)
+    return min((at for at in (*ends, _approval_ends(seen, run)) if at > now), default=now + plan.approval_patience)
 
 
 def _why(lines: Lines, facts: Facts, seen: Seen) -> str:

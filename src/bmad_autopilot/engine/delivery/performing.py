@@ -11,6 +11,7 @@ from ...core.errors import AutopilotError
 from ...core.facts import Threads
 from ...core.rules import Action, Rule
 from ...github.forge import COPILOT, ForgeError, Trouble
+from ...github.gate_running import WORKFLOW_FILE
 from ...github.pulls import PullOrder
 from ..beginning import begin_story
 from ..looking import DeliveryLook, Look
@@ -19,10 +20,11 @@ from .observing import PASSING, asked_mark, jobs_of, waits_for
 from .plan import LOCAL
 from .rounds import CHECKS, POINTS, RED, round_key
 from .telling import log_of, reply_text, squash_message, told_points
-from .threads import reply_key
+from .threads import Point, reply_key
 
 SHORT = 15.0  # seconds that are waited for on the spot
 AGAIN = 60.0
+AT_ONCE = 20  # threads
 OPTIONAL = (Trouble.DENIED, Trouble.REFUSED, Trouble.MISSING)
 PREFIX = "feature/"
 
@@ -178,7 +180,10 @@ def request_review(loop: Loop, look: Look, rule: Rule) -> None:
 
 
 def reply(loop: Loop, look: Look, rule: Rule) -> None:
-    point = next(one for one in _look(look).points if one.due is Threads.REPLY)
+    _one_by_one(look, Threads.REPLY, lambda point: _reply(loop, point))
+
+
+def _reply(loop: Loop, point: Point) -> Came | None:
     body = reply_text(point)
     forge, number = loop.doors.forge(), loop.run.delivery.pull
 
@@ -188,15 +193,25 @@ def reply(loop: Loop, look: Look, rule: Rule) -> None:
         else:
             forge.comment(number, body)
 
-    _on_thread(loop, "reply", reply_key(point), act)
+    return _on_thread(loop, "reply", reply_key(point), act)
 
 
 def resolve(loop: Loop, look: Look, rule: Rule) -> None:
-    point = next(one for one in _look(look).points if one.due is Threads.RESOLVE)
-    _on_thread(loop, "resolve", reply_key(point), lambda: loop.doors.forge().resolve(point.thread))
+    def one(point: Point) -> Came | None:
+        act = lambda: loop.doors.forge().resolve(point.thread)  # noqa: E731
+        return _on_thread(loop, "resolve", reply_key(point), act)
+
+    _one_by_one(look, Threads.RESOLVE, one)
 
 
-def _on_thread(loop: Loop, do: str, key: str, act: Callable[[], None]) -> None:
+def _one_by_one(look: Look, due: Threads, act: Callable[[Point], Came | None]) -> None:
+    """Some at once: a look between each two costs more than they do. The first that fails is looked at."""
+    for point in [one for one in _look(look).points if one.due is due][:AT_ONCE]:
+        if act(point) is None:
+            return
+
+
+def _on_thread(loop: Loop, do: str, key: str, act: Callable[[], None]) -> Came | None:
     """A thread that is gone needs nothing any more."""
 
     def tried() -> Came:
@@ -208,7 +223,7 @@ def _on_thread(loop: Loop, do: str, key: str, act: Callable[[], None]) -> None:
             raise
         return {}
 
-    _effect(loop, do, key, tried)
+    return _effect(loop, do, key, tried)
 
 
 def open_round(loop: Loop, look: Look, rule: Rule) -> None:
@@ -247,6 +262,14 @@ def rerun(loop: Loop, look: Look, rule: Rule) -> None:
             loop.doors.forge().rerun(one)
 
     _nicety(loop, "rerun", loop.run.delivery.head, act, jobs=jobs_of(broken))
+
+
+def start_robot(loop: Loop, look: Look, rule: Rule) -> None:
+    seen = _look(look).seen
+    assert seen.pull is not None
+    inputs = {"pr_number": str(seen.pull.number)}
+    act = lambda: loop.doors.forge().dispatch(WORKFLOW_FILE, seen.plan.base, inputs)  # noqa: E731
+    _nicety(loop, "start-robot", loop.run.delivery.head, act)
 
 
 # the merge
@@ -352,6 +375,7 @@ PERFORMERS: Mapping[Action, Callable[[Loop, Look, Rule], "str | None"]] = {
     Action.RESOLVE: resolve,
     Action.OPEN_ROUND: open_round,
     Action.RERUN: rerun,
+    Action.START_ROBOT: start_robot,
     Action.TAKE_BASE: take_base,
     Action.TAKE_FOREIGN: take_foreign,
     Action.MERGE: merge,

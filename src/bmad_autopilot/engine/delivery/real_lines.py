@@ -53,6 +53,9 @@ class RealLines:
     def code(self, commit: str) -> str:
         return self._code(self.tree(commit))
 
+    def holds(self, commit: str, path: str) -> bool:
+        return self._git.ask("cat-file", "-e", f"{commit}:{path}", codes=(0, 1, 128)).code == 0
+
     def push(self, branch: str, commit: str, expect: str) -> None:
         self._branches.push(branch, commit, expect)
 

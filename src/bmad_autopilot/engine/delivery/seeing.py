@@ -6,12 +6,13 @@ from ...core.delivery import DeliveryRecord
 from ...core.records import Check
 from ...github.approval import ROBOT, CheckFact, ReviewFact
 from ...github.approving import check_fact, review_fact
+from ...github.auto_approve import WORKFLOW_PATH
 from ...github.forge import Forge
 from ...github.pulls import CheckState, Pull, PullState, RemoteCheck
 from ..doors import Doors
 from ..lane import Lane
 from .lines import Lines, TakenIn
-from .plan import LOCAL, Plan
+from .plan import HUMAN, LOCAL, WHEN_APPROVED, Plan
 
 BROKEN = (CheckState.FAILED, CheckState.CANCELLED)
 SETTLES = 10.0  # seconds after which what was done can be seen; reads are up to so old
@@ -40,6 +41,7 @@ class Seen(NamedTuple):
     viewer: str = ""  # who we are on the forge
     content: tuple[str, ...] = ()  # heads with the same content as ours: they differ by the base alone
 
+    has_robot: bool = False  # the base has the workflow that approves
     files: tuple[str, ...] = ()  # that it changes; asked for only where a robot has approved it
 
     @property
@@ -83,6 +85,7 @@ def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Chec
         since=lines.fork_point(record.head, before.head) if before is not None and not is_stacked else "",
         unseen=_unseen(pull, remote, record),
         viewer=forge.repository().viewer,
+        has_robot=_has_robot(lines, plan, heads[plan.base]),
         files=_files(forge, pull),
         content=_content(record),
     )
@@ -138,6 +141,11 @@ def _pull(forge: Forge, branch: str, record: DeliveryRecord) -> Pull | None:
     ours = [mark for mark in marks if mark.state is PullState.OPEN]
     ours += [mark for mark in marks if mark.state is PullState.MERGED and mark.head in record.known]
     return forge.pull(ours[0].number) if ours else None
+
+
+def _has_robot(lines: Lines, plan: Plan, base: str) -> bool:
+    asked = plan.merge == WHEN_APPROVED and plan.review != HUMAN
+    return asked and bool(base) and lines.holds(base, WORKFLOW_PATH)
 
 
 def _files(forge: Forge, pull: Pull | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from ...github.approval import APPROVE, WAIT, Rules, judge
 from ...github.approving import evaluate
 from ...github.forge import COPILOT
+from ...github.gate_running import WORKFLOW_FILE
 from ...github.pulls import ReviewState
 from . import reviewing
 from .model import ACTIONS, SimGitHub
@@ -21,12 +22,19 @@ class SimAutoApprove:
         self._rules = rules or Rules()
         self._reviews: dict[int, int] = {}
         model.listeners.append(self._hear)
+        model.on_dispatch.append(self._started)
 
     def _hear(self, event: str, pull: SimPull) -> None:
         if event != "reviewed" or pull.reviews[-1].author.login != COPILOT:
             return
         self._reviews[pull.number] = turn = len(pull.reviews)
         self._model.later(POLL, lambda: self._look(pull, turn, LOOKS))
+
+    def _started(self, workflow: str, inputs: dict[str, str]) -> None:
+        pull = self._model.pulls.get(int(inputs.get("pr_number", "0")))
+        if workflow == WORKFLOW_FILE and pull is not None and pull.is_open:
+            self._reviews[pull.number] = turn = len(pull.reviews)
+            self._model.later(POLL, lambda: self._look(pull, turn, LOOKS))
 
     def _look(self, pull: SimPull, turn: int, looks: int) -> None:
         """A newer review of Copilot's takes over: one run per pull request at a time."""

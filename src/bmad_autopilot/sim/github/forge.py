@@ -1,6 +1,6 @@
 """The forge's door straight onto the simulated GitHub: no processes, no wire, the same answers and faults."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ...github.forge import ForgeError, Trouble
@@ -70,6 +70,9 @@ class SimForge:
 
         return self._read("changed_files", number, fresh)
 
+    def pace(self, seconds: float) -> float:
+        return seconds
+
     # effects
 
     def open_pull(self, order: PullOrder) -> int:
@@ -114,6 +117,9 @@ class SimForge:
     def rerun(self, check: RemoteCheck) -> None:
         place = {"job_id": check.job} if check.job else {"run_id": check.run}
         self._effect("rerun", lambda: checking.rerun(self.model, **place, by=self.viewer))
+
+    def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
+        self._effect("dispatch", lambda: self.model.dispatch(workflow, dict(inputs), by=self.viewer))
 
     def approve(self, number: int, head: str, body: str) -> None:
         def act() -> None:

@@ -31,6 +31,7 @@ class SimGitHub:
         self.checks: dict[str, list[SimCheck]] = {}  # by the commit
         self.listeners: list[Listener] = []
         self.on_branch: list[Callable[[str, str], None]] = []  # a branch, and what it holds now
+        self.on_dispatch: list[Callable[[str, dict[str, str]], None]] = []  # a workflow, and its inputs
         self.on_rerun: list[Callable[[SimCheck], None]] = []
         self.trials: dict[tuple[str, str], Squash] = {}  # what merging a head into a base came to
         self.people: dict[str, Actor] = {
@@ -235,6 +236,12 @@ class SimGitHub:
         if moved:
             self._head_moved(pull, pull.head, head, False)
         self.tell("reopened", pull)
+
+    def dispatch(self, workflow: str, inputs: dict[str, str], *, by: str = VIEWER) -> None:
+        self.allow(by)
+        self.did(by, "dispatch", workflow=workflow, inputs=inputs)
+        for listener in list(self.on_dispatch):
+            listener(workflow, inputs)
 
     def mark_ready(self, number: int, *, by: str = VIEWER) -> None:
         self.allow(by)

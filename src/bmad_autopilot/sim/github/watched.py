@@ -1,6 +1,6 @@
 """Any forge, with somebody who is told before and after each effect: to write them down, or to die there."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...github.forge import Forge
@@ -45,6 +45,9 @@ class WatchedForge:
     def changed_files(self, number: int) -> list[str]:
         return self._forge.changed_files(number)
 
+    def pace(self, seconds: float) -> float:
+        return self._forge.pace(seconds)
+
     def open_pull(self, order: PullOrder) -> int:
         return self._effect("open-pull", lambda: self._forge.open_pull(order), head=order.head_ref)
 
@@ -83,6 +86,9 @@ class WatchedForge:
 
     def rerun(self, check: RemoteCheck) -> None:
         self._effect("rerun", lambda: self._forge.rerun(check), name=check.name)
+
+    def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
+        self._effect("dispatch", lambda: self._forge.dispatch(workflow, ref, inputs), workflow=workflow)
 
     def approve(self, number: int, head: str, body: str) -> None:
         self._effect("approve", lambda: self._forge.approve(number, head, body), number=number)

@@ -92,7 +92,8 @@ def _permissions(ask: Ask) -> Reply:
 
 
 def _dispatch(ask: Ask) -> Reply:
-    ask.model.did(ask.viewer, "dispatch", workflow=ask.parts[0], inputs=ask.body.get("inputs"))
+    inputs = {str(name): str(value) for name, value in dict(ask.body.get("inputs") or {}).items()}
+    ask.model.dispatch(ask.parts[0], inputs, by=ask.viewer)
     return Reply(204)
 
 

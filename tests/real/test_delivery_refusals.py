@@ -1,0 +1,102 @@
+"""What people read when the autopilot cannot deliver: with the real gh, both versions, and the command itself."""
+
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.github.forge import COPILOT
+from bmad_autopilot.github.pulls import ReviewState
+from bmad_autopilot.sim.github import reviewing
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.people import SimMaintainer
+from bmad_autopilot.sim.github.records import SimPull
+from bmad_autopilot.sim.github.reviewing import Remark
+from tests.engine.autopilot.piloting import Pilot, git_only
+from tests.real.delivery_bench import VERSIONS, DeliveryBench, use_gh
+
+pytestmark = pytest.mark.real
+
+CODE = "src/ledger/list_accounts.py"
+
+
+@pytest.mark.parametrize("version", list(VERSIONS))
+def test_nobody_is_logged_in(
+    version: str, real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_gh(real, version, monkeypatch)
+    bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
+    monkeypatch.delenv("GH_TOKEN")
+    with bench.serve():
+        done = bench.bmad("autopilot")
+    assert done.returncode == 1
+    assert "logged in" in done.stderr, done.stderr
+    assert "gh auth login" in done.stderr
+    assert not (tmp_path / "environments").exists()
+
+
+def test_there_is_no_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
+    git_only(tmp_path / "bin", monkeypatch.setenv)
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    for name in ("git-receive-pack", "git-upload-pack"):
+        (tmp_path / "bin" / name).symlink_to(Path("/usr/bin") / name)
+    with bench.serve():
+        done = bench.bmad("autopilot")
+    assert done.returncode == 1
+    assert "gh" in done.stderr
+    assert "https://cli.github.com" in done.stderr
+    assert 'delivery = "local"' in done.stderr
+
+
+@pytest.mark.parametrize("version", list(VERSIONS))
+def test_no_such_repository(version: str, real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_gh(real, version, monkeypatch)
+    bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
+    bench.model.repository.name = "gadgets"
+    with bench.serve():
+        done = bench.bmad("autopilot")
+    assert done.returncode == 1
+    assert "acme/widgets" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_pull_request_that_a_person_has_closed(
+    real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_gh(real, "2.102", monkeypatch)
+    bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
+    maria = SimMaintainer(bench.model, looks_after=0.5)
+
+    def hear(event: str, pull: SimPull) -> None:
+        if event == "labeled":
+            maria.close(pull.number)
+
+    bench.model.listeners.append(hear)
+    with bench.serve():
+        done = bench.bmad("autopilot")
+        assert done.returncode == 3
+        assert "no epic was merged" in done.stdout
+        assert "epic-1 (#1) asks you: Somebody has closed Pull request #1" in done.stdout
+        assert "bmad questions" in done.stdout
+        assert [one.kind for one in bench.effects("merge", "reopen")] == []
+
+
+def test_250_threads_are_all_answered(tmp_path: Path) -> None:
+    """A bounded number in each round."""
+    pilot = Pilot(tmp_path / "p")
+    SimCI(pilot.model, [Job("test", takes=5.0)])
+    SimCopilot(pilot.model)
+    SimMaintainer(pilot.model, looks_after=10.0)
+    remarks = [Remark(CODE, 1, f"Point {number}") for number in range(250)]
+
+    def hear(event: str, pull: SimPull) -> None:
+        if event == "opened":
+            reviewing.review(pilot.model, 1, ReviewState.COMMENTED, by=COPILOT, remarks=remarks)
+
+    pilot.model.listeners.append(hear)
+    flight = pilot.fly()
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
+    threads = pilot.model.pulls[1].threads
+    assert [(len(one.comments), one.is_resolved) for one in threads] == [(2, True)] * 250
+    assert [len(entry["points"]) for entry in flight.entries("pull-round")] == [50] * 5
