@@ -61,6 +61,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("points-elsewhere", Action.STAND, {"threads": Threads.OPEN, "here": False}),
     ("points", Action.OPEN_ROUND, {"threads": Threads.OPEN, "rounds": True}),
     ("points-without-end", "pull-rounds", {"threads": Threads.OPEN, "rounds": False}),
+    ("red-behind", Action.TAKE_BASE, {"ci": Ci.RED, "base": Base.MOVED}),
     ("red-elsewhere", Action.STAND, {"ci": Ci.RED, "here": False}),
     ("red", Action.OPEN_ROUND, {"ci": Ci.RED, "rounds": True}),
     ("red-without-end", "pull-rounds", {"ci": Ci.RED, "rounds": False}),

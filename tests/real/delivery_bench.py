@@ -1,5 +1,5 @@
-"""A sample project whose remote is called GitHub's, and `bmad autopilot` on it as a process of its own, with the real
-gh and the real git. Behind the socket is the simulated GitHub, with people and robots that act by script."""
+"""A sample project whose remote is called GitHub's, and `bmad autopilot` on it as a process of its own, with the
+real gh and the real git. Behind the socket is the simulated GitHub; its people and robots act by script."""
 
 import json
 import os

@@ -68,7 +68,10 @@ def is_approved(bench: DeliveryBench, merge: GitHubEffect) -> bool:
     for review in pull.reviews:
         if review.state == "APPROVED" and bench.refs.contains(pull.head, review.commit):
             since = bench.refs._git("log", "--first-parent", "--format=%s", f"{review.commit}..{pull.head}")
-            if all(subject.startswith("Take main into ") for subject in since.splitlines()):
+            if all(
+                subject.startswith(("Take main into ", "Take feature/epic-1 into "))
+                for subject in since.splitlines()
+            ):
                 return True
     return False
 

@@ -1,4 +1,4 @@
-"""Epics to merged pull requests with the real gh, both versions, and the real git: `bmad autopilot` as people run it."""
+"""Epics to merged pull requests with the real gh, both versions, and the real git, as people run it."""
 
 from pathlib import Path
 

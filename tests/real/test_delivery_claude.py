@@ -1,5 +1,5 @@
-"""A story to a merged pull request with the real Claude Code, a real BMAD install, the real gh and the real git. Only
-the model, and GitHub behind its socket, are played."""
+"""A story to a merged pull request with the real Claude Code, a real BMAD install, the real gh and the real git.
+Only the model, and GitHub behind its socket, are played."""
 
 import json
 import time

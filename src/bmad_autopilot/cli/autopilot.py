@@ -61,7 +61,7 @@ def _show(ctx: click.Context, patterns: tuple[str, ...], *, as_json: bool) -> No
     facts = gather(ctx)
     outset = _outset(facts.project, facts.epics, patterns)
     if as_json:
-        print_json({"version": 1, **view.outset_document(outset)})
+        print_json({"version": 1, "event": "autopilot-plan", "at": time.time(), **view.outset_document(outset)})
     else:
         click.echo("\n".join(view.outset_lines(outset, terminal(ctx))))
     ctx.exit(EXIT_DONE)
@@ -81,12 +81,12 @@ def fly(ctx: click.Context, wishes: "Wishes", *, as_json: bool, rehearse: bool =
         if not wishes.once:
             outset = _outset(project, facts.epics, wishes.patterns)
             if isinstance(shown, EventView):
-                shown("plan", view.outset_document(outset), time.time())
+                shown("autopilot-plan", view.outset_document(outset), time.time())
             shown.say([*view.outset_lines(outset, terminal(ctx)), ""])
         end = autopilot(project, wishes, told=shown, human=human_at(shown), forge=_played() if rehearse else None)
     came = _came(end)
     if isinstance(shown, EventView):
-        shown("summary", view.came_document(came), time.time())
+        shown("autopilot-summary", view.came_document(came), time.time())
     shown.say(["", *view.came_lines(came, terminal(ctx))])
     shown.close()
     ctx.exit(end.exit_code)

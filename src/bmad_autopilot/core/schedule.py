@@ -21,8 +21,9 @@ class Stage(StrEnum):
 class LaneView(NamedTuple):
     key: str  # the epic's
     stage: Stage
-    is_delivered: bool = False  # its stories are over: it needs no place to work
+    is_delivered: bool = False  # its stories are over, and so is each round of mending: it needs no place to work
     until: float | None = None
+    is_busy: bool = False  # an agent may be at work for it: nobody else may have the checkout now
 
 
 class Candidate(NamedTuple):
@@ -46,9 +47,14 @@ def matches(patterns: Sequence[str], candidate: Candidate) -> bool:
 
 
 def choose_lane(lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: int) -> Choice:
-    """Pull requests that can go on come first: what is nearly done is worth most. Then the epic in hand, then a
-    new one, as long as not too many wait. `most`: that may be pending before another epic is begun."""
-    for stage, phase in ((Stage.MOVED, Phase.CHECK_PENDING_PR), (Stage.WORK, Phase.DEVELOP_STORIES)):
+    """Whose agent is at work comes first: others may want its place to work. Then pull requests that can go on:
+    what is nearly done is worth most. Then the epic in hand, then a new one, as long as not too many wait.
+    `most`: that may be pending before another epic is begun."""
+    phases = {Stage.MOVED: Phase.CHECK_PENDING_PR, Stage.WORK: Phase.DEVELOP_STORIES}
+    busy = next((lane for lane in lanes if lane.is_busy and lane.stage in phases), None)
+    if busy is not None:
+        return Choice(phases[busy.stage], busy.key)
+    for stage, phase in phases.items():
         found = next((lane for lane in lanes if lane.stage is stage), None)
         if found is not None:
             return Choice(phase, found.key)

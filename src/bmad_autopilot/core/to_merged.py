@@ -54,6 +54,8 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("points-elsewhere", Action.STAND, Phase.FIX_ISSUES, threads=Threads.OPEN, here=False),
     _delivery("points", Action.OPEN_ROUND, Phase.FIX_ISSUES, threads=Threads.OPEN, rounds=True),
     _delivery("points-without-end", Action.ASK, Phase.BLOCKED, "pull-rounds", threads=Threads.OPEN),
+    # What is red may have been mended on the base meanwhile, or in the epic that it stands on.
+    _delivery("red-behind", Action.TAKE_BASE, Phase.FIX_ISSUES, ci=Ci.RED, base=Base.MOVED),
     _delivery("red-elsewhere", Action.STAND, Phase.FIX_ISSUES, ci=Ci.RED, here=False),
     _delivery("red", Action.OPEN_ROUND, Phase.FIX_ISSUES, ci=Ci.RED, rounds=True),
     _delivery("red-without-end", Action.ASK, Phase.BLOCKED, "pull-rounds", ci=Ci.RED),

@@ -104,7 +104,7 @@ class MemoryPilot:
 
     def _go_on(self, held: Held) -> RunEnd:
         session = self._session(held.folder)
-        if not held.is_delivered:
+        if held.is_at_work:
             self._lines(session).switch(held.lane.branch, "")
         return self._drive(session)
 

@@ -76,7 +76,7 @@ def document(pulls: Sequence[PullTold]) -> dict[str, object]:
         {**one._asdict(), "approved_by": list(one.approved_by), "objected_by": list(one.objected_by)}
         for one in pulls
     ]
-    return {"version": 1, "pulls": rows}
+    return {"version": 1, "kind": "pulls", "pulls": rows}
 
 
 def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterator[str]:
@@ -91,6 +91,7 @@ def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterato
 def gate_document(pull: Pull, ruling: Ruling) -> dict[str, object]:
     return {
         "version": 1,
+        "kind": "pull-gate",
         "number": pull.number,
         "head": pull.head,
         "ruling": ruling.word,

@@ -1,4 +1,4 @@
-"""What people do to a pull request while it waits: a clear answer each time, and nothing merged that is not proven."""
+"""What people do to a pull request while it waits: a clear answer each time, and nothing merged unproven."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from bmad_autopilot.runs.finding import unfinished
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.requests import Ask, put_request
 from bmad_autopilot.sim.github import checking, reviewing
-from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.ci import PASS, Job, Read, SimCI, Verdict
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import Protection
@@ -185,3 +185,19 @@ def test_who_only_watches_can_be_stopped(pilot: Pilot, ask: Ask, code: int) -> N
     flight = pilot.fly(heard)
     assert (flight.end.exit_code, flight.end.why) == (code, ask.value)
     assert [held.lane.key for held in flight.end.lanes] == ["epic-1"]
+
+
+def test_what_is_red_for_want_of_the_base_takes_that_in_and_calls_no_agent(pilot: Pilot) -> None:
+    def verdict(read: Read, attempt: int) -> Verdict:
+        return PASS if read("mended.txt") is not None else Verdict("failure")
+
+    reviewing.review(pilot.model, 1, ReviewState.COMMENTED, by=COPILOT)
+    maria = SimMaintainer(pilot.model, looks_after=10.0)
+    SimCI(pilot.model, [Job("test", verdict, takes=5.0)])
+    head = pilot.refs.head_of(BRANCH)
+    checking.finish(pilot.model, checking.begin(pilot.model, head, "test", workflow="CI"), "failure")
+    maria.push("main", {"mended.txt": b"x\n"})
+    flight = pilot.fly()
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
+    assert not flight.entries("pull-round")
+    assert len(flight.entries("base-taken")) == 1

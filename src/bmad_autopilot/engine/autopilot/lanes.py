@@ -10,6 +10,7 @@ from ...runs.finding import Run, unfinished
 from ...runs.journal import Journal
 from ...runs.questions import open_questions, questions_of
 from ...runs.state import Status
+from ..delivery.rounds import round_in_hand
 from ..driving import RunEnd, lane_of
 from ..lane import Lane
 
@@ -30,6 +31,16 @@ class Held(NamedTuple):
         return bool(self.record.delivery.began)
 
     @property
+    def is_at_work(self) -> bool:
+        """Its work lies in the checkout: stories that are not over, or a round of mending."""
+        return not self.is_delivered or round_in_hand(self.record) is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """An agent may be at work for it there, whoever began that."""
+        return any(story.is_called for story in self.record.stories.values())
+
+    @property
     def is_pending(self) -> bool:
         """Another epic may stand on it: its branch is there. Merged and not cleared away yet, it may be gone."""
         return self.is_delivered and not self.record.delivery.merged
@@ -39,7 +50,7 @@ class Held(NamedTuple):
         return self.record.delivery.pull
 
     def view(self) -> LaneView:
-        return LaneView(self.lane.key, self.stage, self.is_delivered, self.until)
+        return LaneView(self.lane.key, self.stage, not self.is_at_work, self.until, self.is_busy)
 
     def moved(self) -> "Held":
         """It can go on."""

@@ -105,7 +105,7 @@ class _Pilot:
         if problem is not None and ground.branch is not None:
             raise problem
         self.lanes = held_lanes(runs_folder(self.project.root.path), self.wishes.session, go_on=self.wishes.go_on)
-        if ground.dirty and not any(not held.is_delivered for held in self.lanes):
+        if ground.dirty and not any(held.is_at_work for held in self.lanes):
             raise DirtyTree(ground.dirty)
         self.base = self._base()
         if not self.is_local:
@@ -222,7 +222,7 @@ class _Pilot:
 
     def _go_on(self, held: Held) -> RunEnd:
         self._supervision.takes_up(os.path.basename(held.folder))
-        if not held.is_delivered:
+        if held.is_at_work:
             self._branches.switch(held.lane.branch)
         return go_on(
             self.project,

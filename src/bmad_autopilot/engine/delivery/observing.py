@@ -38,6 +38,7 @@ from .threads import FIXED, Point, decided, points_of, worst
 MAX_BASES = 5  # times that the base is taken in before a merge
 MAX_TROUBLES = 10  # times that an effect is tried without an answer: an hour in all
 AGAIN = 60.0  # seconds after which a forge that is away is asked again
+ELSEWHERE = 600.0  # after which it is looked whether what was merged into another branch has come to the base
 PASSING = (Trouble.AWAY, Trouble.LIMIT)
 
 
@@ -56,7 +57,7 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     if seen.unseen and now < seen.unseen + AGAIN:
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
-        again = now + (LAG if now < seen.pull.merged_at + AGAIN else AGAIN)
+        again = now + (LAG if now < seen.pull.merged_at + AGAIN else ELSEWHERE)
         why = f"{seen.pull.base_ref} does not hold what was merged"
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=again, why=why)
     points = _points(doors.lines(), seen, run)
@@ -193,7 +194,7 @@ def asked_mark(run: RunRecord, code: str) -> str:
 
 
 def _base(seen: Seen, record: DeliveryRecord) -> Base:
-    if seen.taken is None:
+    if seen.taken is None or (seen.is_stacked and not seen.taken.sha):  # met once the epic before it is merged
         return Base.IN
     if not seen.taken.sha:
         return Base.CONFLICT

@@ -126,7 +126,7 @@ def _proven(lines: Lines, lane: Lane, record: DeliveryRecord, checks: dict[str, 
     if seen.is_in or (seen.pull is not None and seen.pull.state is PullState.MERGED):
         return seen
     code = lines.code(record.head)
-    moved = bool(seen.base) and not seen.is_stacked and not lines.contains(record.head, seen.base)
+    moved = bool(seen.base) and not lines.contains(record.head, seen.base)
     message = f"Take {seen.target} into {lane.branch}"
     taken = lines.take_in(record.head, seen.base, seen.since, seen.base, message) if moved else None
     elsewhere = lines.stands(lane.branch, record.head)
