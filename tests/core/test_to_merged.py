@@ -54,6 +54,8 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("unlabelled", Action.LABEL, {"labelled": False}),
     ("stacked", Action.RETARGET, {"aim": False}),
     ("in-the-queue", Action.WAIT_FOR_PULL, {"merge": Merge.QUEUED}),
+    ("conflict-elsewhere", Action.STAND, {"base": Base.MENDABLE, "here": False}),
+    ("conflict-mendable", Action.OPEN_ROUND, {"base": Base.MENDABLE, "rounds": True}),
     ("conflict", "base-conflict", {"base": Base.CONFLICT}),
     ("reply-due", Action.REPLY, {"threads": Threads.REPLY}),
     ("resolve-due", Action.RESOLVE, {"threads": Threads.RESOLVE}),
@@ -83,7 +85,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("merge-refused", "merge-refused", {"merge": Merge.REFUSED}),
     ("merge", Action.MERGE, {}),
 ]
-SAME = {("unfit-for-good", Gate.CODE)}  # with rounds left it is another row
+SAME = {("unfit-for-good", Gate.CODE), ("conflict", Base.MENDABLE)}  # with rounds left it is another row
 
 every_fact = st.builds(Facts, **{name: st.sampled_from(values) for name, values in VALUES.items()})
 

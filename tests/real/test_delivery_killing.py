@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.copilot import SimCopilot, says
+from bmad_autopilot.sim.github.faults import Fault, GitHubFaults
+from bmad_autopilot.sim.github.people import SimMaintainer
+from bmad_autopilot.sim.github.reviewing import Remark
 from tests.engine.killing import survivors_in
 from tests.real.delivery_bench import PATIENCE, DeliveryBench, use_gh
 from tests.real.delivery_checks import check_delivered
@@ -15,6 +20,15 @@ from tests.real.delivery_people import settle
 pytestmark = pytest.mark.real
 
 KILLS = 10
+LOST = (
+    "POST /repos/acme/widgets/pulls",
+    "POST /repos/acme/widgets/issues/1/labels",
+    "AutopilotRequestReview",
+    "AutopilotReply",
+    "AutopilotResolve",
+    "PUT /repos/acme/widgets/pulls/1/merge",
+    "DELETE /repos/acme/widgets/git/refs/heads/feature/epic-1",
+)
 
 
 def answer_all(bench: DeliveryBench) -> None:
@@ -66,3 +80,22 @@ def test_killed_at_any_moment_it_does_everything_once(
         to_the_end(bench)
         check_delivered(bench, 2, 3)
     assert survivors_in(str(bench.work)) == []
+
+
+def test_an_effect_whose_answer_is_lost_is_done_once(
+    real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_gh(real, "2.102", monkeypatch)
+    bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
+    SimCI(bench.model, [Job("test", appears=0.1, begins=0.1, takes=0.5)])
+    SimCopilot(bench.model, says([Remark("src/ledger/list_accounts.py", 1, "Say what it gives back.")]), takes=0.5)
+    SimMaintainer(bench.model, looks_after=0.5)
+    faults = GitHubFaults()
+    for call in LOST:
+        faults.script(call, [Fault.LOST])
+    with bench.serve(faults=faults):
+        done = bench.bmad("autopilot", seconds=300.0)
+        assert done.returncode == 0, done.stdout + done.stderr
+        check_delivered(bench, 1, 1)
+    assert {call for call, _ in faults.made} == set(LOST)
+    assert len(bench.effects("request-review")) == 2  # one for each content

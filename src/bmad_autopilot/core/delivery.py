@@ -12,9 +12,10 @@ class PullRound:
     """One round of mending what reviewers and checks found; in the records it stands as a story of its own."""
 
     story: str
-    why: str  # points, red, checks
+    why: str  # points, red, checks, conflict
     points: list[Data] = field(default_factory=list)  # what the agent is told: its name for it, thread, text …
     logs: list[Data] = field(default_factory=list)  # of checks that failed
+    base: str = ""  # of a conflict: with this commit
 
 
 @dataclass
@@ -65,8 +66,11 @@ def _did(record: DeliveryRecord, data: Data, at: float) -> None:
     if data.get("failed"):
         record.failed[f"{do}:{key}"] = str(data.get("why", ""))
         return
+    again = record.done.get(f"{do}:{key}", {})
     record.done[f"{do}:{key}"] = {**data, "at": at}
     if do == "push":
+        if again.get("content"):  # it was deleted there, and brings the same as before
+            record.done[f"{do}:{key}"] = {**data, "at": at, "content": True}
         record.pushed, record.pushed_at, record.content = key, at, False
         record.known.add(key)
     elif do == "open-pull":
@@ -84,7 +88,8 @@ def _trouble(record: DeliveryRecord, data: Data, at: float) -> None:
 def _pull_round(record: DeliveryRecord, data: Data, at: float) -> None:
     if record.round_of(str(data["story"])) is None:
         points, logs = list(data.get("points", ())), list(data.get("logs", ()))
-        record.rounds.append(PullRound(str(data["story"]), str(data["why"]), points, logs))
+        base = str(data.get("base", ""))
+        record.rounds.append(PullRound(str(data["story"]), str(data["why"]), points, logs, base))
 
 
 def _base_taken(record: DeliveryRecord, data: Data, at: float) -> None:

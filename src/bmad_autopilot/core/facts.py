@@ -132,6 +132,7 @@ class Base(StrEnum):
     IN = "in"  # all that the base branch holds is in ours
     MOVED = "moved"  # it can be taken in
     CONFLICT = "conflict"
+    MENDABLE = "mendable"  # a conflict that an agent may resolve
     RESTLESS = "restless"  # taken in as often as is reasonable, and moved again
 
 

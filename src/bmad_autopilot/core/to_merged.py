@@ -46,7 +46,9 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("unlabelled", Action.LABEL, Phase.CREATE_PR, labelled=False),
     _delivery("stacked", Action.RETARGET, Phase.CREATE_PR, aim=False),
     _delivery("in-the-queue", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, merge=Merge.QUEUED),
-    _delivery("conflict", Action.ASK, Phase.BLOCKED, "base-conflict", base=Base.CONFLICT),
+    _delivery("conflict-elsewhere", Action.STAND, Phase.FIX_ISSUES, base=Base.MENDABLE, here=False),
+    _delivery("conflict-mendable", Action.OPEN_ROUND, Phase.FIX_ISSUES, base=Base.MENDABLE, rounds=True),
+    _delivery("conflict", Action.ASK, Phase.BLOCKED, "base-conflict", base=(Base.CONFLICT, Base.MENDABLE)),
     # What reviewers and checks found.
     _delivery("reply-due", Action.REPLY, Phase.FIX_ISSUES, threads=Threads.REPLY),
     _delivery("resolve-due", Action.RESOLVE, Phase.FIX_ISSUES, threads=Threads.RESOLVE),

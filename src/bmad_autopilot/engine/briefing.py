@@ -20,6 +20,7 @@ def brief(
     halfway: Halfway | None = None,
     points: tuple[Point, ...] = (),
     logs: tuple[Point, ...] = (),
+    in_conflict: bool = False,
 ) -> str:
     project = job.project
     is_build = job.step.skill == BUILD.skill
@@ -43,6 +44,7 @@ def brief(
             halfway=halfway,
             points=points,
             logs=logs,
+            in_conflict=in_conflict,
             extra=project.config.answers_of(job.step.skill),
         )
     )

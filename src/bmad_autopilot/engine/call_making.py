@@ -8,7 +8,7 @@ from ..workflows.pipelines import FIX_ISSUES, RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
 from .beginning import begin_story
 from .committing import calls_of, handed_over, head_before
-from .delivery.rounds import POINTS, round_logs, round_points
+from .delivery.rounds import CONFLICT, POINTS, round_logs, round_points
 from .doors import CallId, CallOrder
 from .judging import judge_call
 from .looking import Look, call_id, dollars_left
@@ -77,6 +77,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         handed_over=handed_over(story),
         points=round_points(pull_round),
         logs=round_logs(pull_round),
+        in_conflict=pull_round is not None and pull_round.why == CONFLICT,
         must_change=pull_round is not None and pull_round.why != POINTS,
         variables=loop.run.variables,
         artefacts=tuple(

@@ -58,6 +58,7 @@ class CallOrder(NamedTuple):
     handed_over: tuple[CallId, ...] = ()  # those of them after which it was in a person's hands
     points: tuple[Point, ...] = ()  # of a pull request's reviewers
     logs: tuple[Point, ...] = ()  # of its checks that failed
+    in_conflict: bool = False  # the points are files that the base has changed in the same places
     must_change: bool = False  # checks have failed: nothing but a change mends that
     variables: Mapping[str, Any] = {}  # the run's so far
     artefacts: tuple[tuple[str, str], ...] = ()  # what steps before have left: step, and path in the run's folder

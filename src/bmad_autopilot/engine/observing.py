@@ -10,7 +10,7 @@ from ..core.owes import Owes
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
 from ..workflows.pipelines import PULL_ROUND, RETROSPECTIVE
-from .delivery.rounds import round_in_hand
+from .delivery.rounds import CONFLICT, round_in_hand
 from .doors import Doors, Tree
 from .lane import Lane
 from .looking import Look, call_of, has_budget, rest_of, told
@@ -139,7 +139,7 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
         return look._replace(facts=facts._replace(ground=not why), tree=tree, why=why)
     if (facts.step is Step.REVIEW and facts.call is not Call.CHANGES) or (facts.call is Call.GOOD and at.final):
         tree = doors.tree(story.key)
-        gate = _gate(run, tree)
+        gate = Gate.PASSED if _is_conflict(run, story) else _gate(run, tree)
     rest, until = _rest(doors, look)
     tidy = not at.step.clean or facts.row is Row.DUE or doors.is_tidy()
     if not tidy and tidy_label(run, at) in story.commits:
@@ -153,6 +153,12 @@ def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
         tidy=tidy,
     )
     return look._replace(facts=facts, tree=tree, until=until, why=why)
+
+
+def _is_conflict(run: RunRecord, story: StoryRecord) -> bool:
+    """A round that resolves a conflict: only what comes of the merge can be checked."""
+    opened = run.delivery.round_of(story.key)
+    return opened is not None and opened.why == CONFLICT
 
 
 def _row(story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:

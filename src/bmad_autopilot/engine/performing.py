@@ -23,6 +23,8 @@ Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, whe
 
 
 def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
+    if look.delivery is not None:
+        delivering.note_found(loop, look.delivery)
     return _PERFORMERS[rule.action](loop, look, rule)
 
 

@@ -104,22 +104,37 @@ class MemoryLines:
 
     # merging
 
-    def take_in(self, head: str, other: str, since: str, key: str, message: str) -> TakenIn:
+    def take_in(
+        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
+    ) -> TakenIn:
         if self.contains(head, other):
             return TakenIn(head)
         if self.contains(other, head):
             return TakenIn(other)
         named = (head, other, since)
         if named not in self._hub.merges:
-            self._hub.merges[named] = self._merge(head, other, since, key, message)
+            self._hub.merges[named] = self._merge(head, other, since, key, message, settled)
         return self._hub.merges[named]
 
-    def _merge(self, head: str, other: str, since: str, key: str, message: str) -> TakenIn:
+    def conflict_texts(self, head: str, other: str, taken: TakenIn) -> dict[str, str]:
+        sides = [self._refs.files(one) for one in (head, other)]
+        marks = ("<<<<<<< ours\n", ">>>>>>> theirs\n")
+        return {
+            path: "".join(mark + side.get(path, b"").decode() for mark, side in zip(marks, sides, strict=True))
+            for path in taken.conflicts
+        }
+
+    def _merge(
+        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...]
+    ) -> TakenIn:
         bases = [self._refs.merge_base(head, one) for one in (other, since) if one]
         base = max(bases, key=lambda one: len(self._git.history(one)))
         was, ours, theirs = (self._refs.files(one) for one in (base, head, other))
         merged, conflicts = merge_files(was, ours, theirs)
-        meant = {
+        meant: dict[str, bytes | None] = {
+            path: ours[path] for path in settled if path in ours and path in conflicts
+        }
+        meant |= {
             path: merge(was.get(path), ours[path], theirs[path]) for path, merge in self._both(was, ours, theirs)
         }
         left = tuple(path for path in {*conflicts, *meant} if meant.get(path) is None)

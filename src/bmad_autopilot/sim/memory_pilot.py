@@ -9,10 +9,10 @@ from ..core.rules import Phase
 from ..core.schedule import Candidate, Choice, Stage, choose_lane
 from ..engine.autopilot.finding import branch_for, open_epics
 from ..engine.autopilot.lanes import Held, after, last_pending, placed
+from ..engine.autopilot.watching import moved_lanes
 from ..engine.driving import RunEnd
 from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
-from ..github.forge import ForgeError
 from .memory import World
 from .memory_board import board_of
 from .memory_doors import MemoryDoors
@@ -23,7 +23,7 @@ from .scenario import Cast
 
 INTERVAL = 10.0  # seconds between two looks at what is pending
 RESCAN = 600.0
-AWAY = 60.0
+SOON = 120.0
 QUIET = 3 * 86400.0  # seconds after the last thing that happened
 
 LaneFor = Callable[[Candidate, str, str], Lane]  # for an epic, on this branch, standing on that one
@@ -135,7 +135,8 @@ class MemoryPilot:
                 self._wake(moved)
                 return None
             following = world.next_event()
-            self._last = self._last if following is None else world.now
+            if following is not None or self._is_held_up():
+                self._last = world.now
             if world.now > self._last + QUIET:
                 return "quiet"
             times = [held.until for held in self._waiting() if held.until is not None]
@@ -146,24 +147,21 @@ class MemoryPilot:
                 return None
         return None
 
+    def _is_held_up(self) -> bool:
+        """By a forge that is away: that passes."""
+        soon = self._world.now + SOON
+        return any(not held.fingerprint and held.until and held.until < soon for held in self._waiting())
+
     def _wake(self, runs: set[str]) -> None:
-        self._lanes = [held._replace(stage=Stage.MOVED) if held.folder in runs else held for held in self._lanes]
+        self._lanes = [held.moved() if held.folder in runs else held for held in self._lanes]
 
     def _waiting(self) -> list[Held]:
         return [held for held in self._lanes if held.stage is Stage.WAITS]
 
     def _moved(self) -> set[str]:
-        now, waits = self._world.now, self._waiting()
-        moved = {held.folder for held in waits if held.until is not None and held.until <= now}
-        moved |= {held.folder for held in self._lanes if held.stage is Stage.ASKS and self._is_answered(held)}
-        numbers = {held.pull: held for held in waits if held.pull}
-        try:
-            marks = self._hub.forge.watch(list(numbers))
-        except ForgeError as error:
-            self._world.advance(max(error.until, now + AWAY))
-            return moved
+        moved = moved_lanes(self._waiting(), self._world.now, self._hub.forge, self._world.advance)
         return moved | {
-            numbers[mark.number].folder for mark in marks if mark.fingerprint != numbers[mark.number].fingerprint
+            held.folder for held in self._lanes if held.stage is Stage.ASKS and self._is_answered(held)
         }
 
     def _is_answered(self, held: Held) -> bool:

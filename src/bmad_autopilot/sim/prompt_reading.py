@@ -16,7 +16,7 @@ _SKILLS = (
 )
 _OWN = {"revise story": "revision", "fix story": "fix"}
 _PULL = "stands in a pull request"
-_POINT = re.compile(r"(T\d+), ")
+_POINT = re.compile(r"(T\d+)\b")
 _FILE = re.compile(r"^- (story|epic|board|folder of such files): `([^`\n]+)`$", re.MULTILINE)
 _BLOCK = re.compile(r"^([A-Z][^\n]{0,200}):\n(`{3,})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 

@@ -11,7 +11,7 @@ Data = Mapping[str, Any]
 _STEP = "pull request"
 _DONE: Mapping[str, Callable[[Data], tuple[str, str]]] = {
     "push": lambda data: ("pushed", str(data["key"])[:7]),
-    "open-pull": lambda data: (f"#{data.get('number')} opened", ""),
+    "open-pull": lambda data: (f"#{data.get('number')} {'found' if data.get('found') else 'opened'}", ""),
     "reopen": lambda data: ("opened again", ""),
     "retarget": lambda data: ("goes to", str(data["key"])),
     "request-review": lambda data: ("review asked for", "of Copilot"),
@@ -27,7 +27,7 @@ _WHY = {
     "points": "reviewers want something",
     "red": "checks have failed there",
     "checks": "the project's own checks fail",
-    "conflict": "the base does not go together with it",
+    "conflict": "the base has changed the same lines",
 }
 
 

@@ -10,6 +10,11 @@ MAX_ANSWERS = 20
 _CUT_SHORT = """\
 An earlier attempt at this step was cut short from outside. Whatever changed since the baseline is this story's:
 look at it first, keep what is good, and go on from there."""
+_REVIEWED = "Reviewers of the pull request wrote this. Each point wants an answer."
+_CONFLICT = """\
+The base branch has changed these files in the same places. Each is shown as git would merge it: between the marks
+stand this branch's lines and the base's. Write each file here as it should be with both changes in it, and without
+marks. The base's other changes are not in this work tree yet; the project's checks are run once they are."""
 _DECIDED = "the project's owner has decided that it is to be done as asked"
 _SETTLED = "settles that question, and changes no other rule of this text"
 
@@ -48,7 +53,7 @@ def history(context: StepContext) -> list[str]:
         parts.append("The project's own checks fail on this work. Mend the cause; leave the checks as they are.")
         parts.append(quoted("What they printed", context.checks))
     if context.points:
-        parts.append("Reviewers of the pull request wrote this. Each point wants an answer.")
+        parts.append(_CONFLICT if context.in_conflict else _REVIEWED)
         parts += [quoted(_point(one), f"{one.title}\n\n{one.text}") for one in context.points]
     if context.logs:
         parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
@@ -68,7 +73,7 @@ def history(context: StepContext) -> list[str]:
 
 def _point(one: Point) -> str:
     """What a person has decided stands outside the quotation: inside, anybody could have written it."""
-    return f"{one.name}, of a reviewer" + (f"; {_DECIDED}" if one.is_decided else "")
+    return f"{one.name}" + (f"; {_DECIDED}" if one.is_decided else "")
 
 
 def _resumed(halfway: Halfway) -> list[str]:

@@ -56,6 +56,7 @@ class StepContext(NamedTuple):
     failure: str = ""  # what went wrong in the last attempt at this very step
     cut_short: bool = False  # the last attempt was ended from outside, with its work left in the tree
     halfway: Halfway | None = None
-    points: tuple[Point, ...] = ()  # of a pull request's reviewers
+    points: tuple[Point, ...] = ()  # of a pull request's reviewers, or files in conflict
+    in_conflict: bool = False
     logs: tuple[Point, ...] = ()  # of a pull request's checks that failed
     extra: tuple[str, ...] = ()  # the user's own standing answers

@@ -6,7 +6,7 @@ import pytest
 
 from bmad_autopilot.core.folding import apply
 from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.engine.delivery.performing import PERFORMERS
+from bmad_autopilot.engine.delivery.performing import PERFORMERS, note_found
 from bmad_autopilot.engine.doors import Tree
 from bmad_autopilot.engine.loop_state import Loop
 from bmad_autopilot.github.forge import ForgeError, Trouble
@@ -112,6 +112,39 @@ def test_any_other_refusal_is_kept_with_its_reason() -> None:
     said(made.run, "T", "fixed")
     made.perform(Action.REPLY)
     assert made.run.delivery.failed == {"reply:T:1:e.pr-1": "not allowed to"}
+
+
+def test_many_threads_are_answered_after_one_look() -> None:
+    """More than the same row may be taken in a row: it is no going round in circles."""
+    made = stage(pull(threads=tuple(thread(comment(OWNER), id=f"T{number}") for number in range(60))))
+    for number in range(60):
+        said(made.run, f"T{number}", "fixed")
+    for _ in range(3):
+        made.perform(Action.REPLY)
+    assert made.asked == [("reply", f"T{number}") for number in range(60)]
+
+
+def test_after_one_that_fails_it_is_looked_again() -> None:
+    found = pull(threads=(thread(comment(OWNER), id="T1"), thread(comment(OWNER), id="T2")))
+    made = stage(found, ForgeError(Trouble.AWAY, "no answer"))
+    said(made.run, "T1", "fixed")
+    said(made.run, "T2", "fixed")
+    made.perform(Action.REPLY)
+    assert made.asked == [("reply", "T1")]
+
+
+def test_a_pull_request_whose_opening_nobody_heard_of_goes_by_its_number() -> None:
+    made = stage(READY)
+    made.run.delivery.pull = 0
+    made.note("effect", do="open-pull", key=BRANCH)
+    found = made.look().delivery
+    assert found is not None
+    for _ in range(2):
+        note_found(cast(Loop, made), found)
+    assert [data for kind, data in made.notes if kind == "did"] == [
+        {"do": "open-pull", "key": BRANCH, "number": 7, "found": True}
+    ]
+    assert (made.run.delivery.pull, made.run.delivery.begun) == (7, {})
 
 
 def test_a_thread_that_is_gone_needs_nothing_any_more() -> None:

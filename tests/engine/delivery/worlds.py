@@ -113,7 +113,9 @@ class World:
     def code(self, commit: str) -> str:
         return f"code of {commit}"
 
-    def take_in(self, head: str, other: str, since: str, key: str, message: str) -> TakenIn:
+    def take_in(
+        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
+    ) -> TakenIn:
         return self.taken
 
     def stands(self, branch: str, commit: str) -> str:

@@ -13,7 +13,8 @@ def moved_lanes(
 ) -> set[str]:
     """Their folders. `forge` None: there is none. One that is away is left alone for a while."""
     moved = {held.folder for held in waits if held.until is not None and held.until <= now}
-    numbers = {held.pull: held for held in waits if held.pull}
+    # Without a mark it waits for the forge itself, or for its place to work: time alone ends that.
+    numbers = {held.pull: held for held in waits if held.pull and held.fingerprint}
     if forge is None or not numbers:
         return moved or {held.folder for held in waits if not held.pull and held.until is None}
     try:

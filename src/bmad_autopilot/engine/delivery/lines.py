@@ -33,8 +33,14 @@ class Lines(Protocol):
     def push(self, branch: str, commit: str, expect: str) -> None:
         """Only if the remote's branch is at `expect`; empty: if there is none."""
 
-    def take_in(self, head: str, other: str, since: str, key: str, message: str) -> TakenIn:
-        """Merge `other` into `head`. `since`: that commit's content is in both, whatever git's history says."""
+    def take_in(
+        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
+    ) -> TakenIn:
+        """Merge `other` into `head`. `since`: that commit's content is in both, whatever git's history says;
+        `settled`: paths whose conflict was resolved in `head` already."""
+
+    def conflict_texts(self, head: str, other: str, taken: TakenIn) -> dict[str, str]:
+        """Each file that is in conflict, with git's own marks in it; empty where there is no text."""
 
     def move(self, branch: str, new: str, old: str) -> None:
         """The local branch, and the work tree along with it where that stands on it."""

@@ -31,7 +31,7 @@ from ..doors import Doors
 from ..lane import Lane
 from ..looking import DeliveryLook, Look
 from .lines import Lines
-from .plan import AUTO, COPILOT, HUMAN, LOCAL, MANUAL, WHEN_APPROVED
+from .plan import AGENT, AUTO, COPILOT, HUMAN, LOCAL, MANUAL, WHEN_APPROVED
 from .seeing import LAG, SETTLES, Seen, see
 from .threads import FIXED, Point, decided, points_of, worst
 
@@ -197,7 +197,7 @@ def _base(seen: Seen, record: DeliveryRecord) -> Base:
     if seen.taken is None or (seen.is_stacked and not seen.taken.sha):  # met once the epic before it is merged
         return Base.IN
     if not seen.taken.sha:
-        return Base.CONFLICT
+        return Base.MENDABLE if seen.plan.conflicts == AGENT else Base.CONFLICT
     return Base.MOVED if record.bases < MAX_BASES else Base.RESTLESS
 
 
@@ -366,7 +366,7 @@ def _until(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | None
 
 
 def _why(lines: Lines, facts: Facts, seen: Seen) -> str:
-    if facts.base is Base.CONFLICT and seen.taken is not None:
+    if facts.base in (Base.CONFLICT, Base.MENDABLE) and seen.taken is not None:
         return lines.steps_for(seen.branch, seen.target, seen.taken)
     return seen.elsewhere if not facts.here else ""
 

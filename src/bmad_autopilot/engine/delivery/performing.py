@@ -1,25 +1,22 @@
 """The effects of a delivery: each is looked for first by whoever decided on it, and written down before it is done
 and after. An answer that is lost leaves the first without the second: it is looked for again."""
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ...agents.shim.redaction import Redactor, secrets_of
 from ...core.errors import AutopilotError
 from ...core.facts import Threads
 from ...core.rules import Action, Rule
 from ...github.forge import COPILOT, ForgeError, Trouble
 from ...github.gate_running import WORKFLOW_FILE
 from ...github.pulls import PullOrder
-from ..beginning import begin_story
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
 from .observing import PASSING, asked_mark, jobs_of, waits_for
+from .opening import open_round
 from .plan import LOCAL
-from .rounds import CHECKS, POINTS, RED, round_key
-from .telling import log_of, reply_text, squash_message, told_points
+from .telling import reply_text, squash_message
 from .threads import Point, reply_key
 
 SHORT = 15.0  # seconds that are waited for on the spot
@@ -149,6 +146,13 @@ def open_pull(loop: Loop, look: Look, rule: Rule) -> None:
     _effect(loop, "open-pull", seen.branch, lambda: {"number": loop.doors.forge().open_pull(order)})
 
 
+def note_found(loop: Loop, found: DeliveryLook) -> None:
+    """One whose opening nobody heard the end of, or that somebody else has opened: from now on by its number."""
+    pull = found.seen.pull
+    if pull is not None and not loop.run.delivery.pull:
+        loop.note("did", do="open-pull", key=found.seen.branch, number=pull.number, found=True)
+
+
 def reopen(loop: Loop, look: Look, rule: Rule) -> None:
     pull = _look(look).seen.pull
     assert pull is not None
@@ -224,33 +228,6 @@ def _on_thread(loop: Loop, do: str, key: str, act: Callable[[], None]) -> Came |
         return {}
 
     return _effect(loop, do, key, tried)
-
-
-def open_round(loop: Loop, look: Look, rule: Rule) -> None:
-    found, run = _look(look), loop.run
-    why = {"unfit": CHECKS, "red": RED}.get(rule.name, POINTS)
-    logs = []
-    if why == CHECKS and found.seen.check is not None:
-        logs = [{"title": "What the project's own checks printed:", "text": found.seen.check.excerpt}]
-    elif found.seen.pull is not None:
-        failed = found.seen.broken
-        logs = [log_of(one, _tail(loop, one)) for one in failed[:MAX_LOGS]]
-    key = round_key(loop.lane.key, len(run.delivery.rounds) + 1)
-    begin_story(loop, key, "")
-    points = told_points(found.points, run) if why != CHECKS else []
-    why = POINTS if points and not logs else why if why == CHECKS else RED
-    loop.note("pull-round", story=key, why=why, points=points, logs=logs)
-
-
-MAX_LOGS = 5
-
-
-def _tail(loop: Loop, check: Any) -> str:
-    """Without it an agent still knows which one failed."""
-    try:
-        return Redactor(secrets_of(os.environ)).text(loop.doors.forge().log_tail(check))
-    except ForgeError:
-        return ""
 
 
 def rerun(loop: Loop, look: Look, rule: Rule) -> None:

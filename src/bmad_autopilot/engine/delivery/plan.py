@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 GITHUB, LOCAL = "github", "local"
 WHEN_APPROVED, MANUAL, AUTO = "when-approved", "manual", "auto"
+STOP, AGENT = "stop", "agent"  # what becomes of a conflict
 COPILOT, HUMAN, NOBODY = "copilot", "human", "none"
 
 

@@ -16,6 +16,7 @@ from ...github.identities import OURS
 from ...github.messages import STEP
 from ...github.saving import REFS
 from ...github.taking_in import Merge
+from ...github.trees import read_file
 from ..books import DEFERRED
 from .lines import TakenIn
 
@@ -59,11 +60,20 @@ class RealLines:
     def push(self, branch: str, commit: str, expect: str) -> None:
         self._branches.push(branch, commit, expect)
 
-    def take_in(self, head: str, other: str, since: str, key: str, message: str) -> TakenIn:
+    def take_in(
+        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
+    ) -> TakenIn:
+        merges = {**dict.fromkeys(settled, _ours), **self._merges}
+        trailers = {STEP: f"base/{key}"}
         taken = self._branches.take_in(
-            head, other, message=message, trailers={STEP: f"base/{key}"}, merges=self._merges, since=since or None
+            head, other, message=message, trailers=trailers, merges=merges, since=since or None
         )
         return TakenIn(*taken)
+
+    def conflict_texts(self, head: str, other: str, taken: TakenIn) -> dict[str, str]:
+        options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
+        merged = self._git.ask("merge-tree", *options, head, taken.instead or other, codes=(0, 1)).fields
+        return {path: _text(read_file(self._git, merged[0], path)) for path in taken.conflicts}
 
     def move(self, branch: str, new: str, old: str) -> None:
         self._branches.move(branch, new, old)
@@ -116,6 +126,15 @@ class RealLines:
             move_ref(self._git, f"refs/heads/{base}", there, "")
         elif there and here != there and self.contains(there, here):
             self._branches.move(base, there, here)
+
+
+def _ours(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+    return ours
+
+
+def _text(data: bytes | None) -> str:
+    """Empty: one side has deleted it, or it is no text."""
+    return "" if data is None or b"\0" in data else data.decode("utf-8", "replace")
 
 
 def _merge_boards(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:

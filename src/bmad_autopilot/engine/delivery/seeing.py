@@ -13,6 +13,8 @@ from ..doors import Doors
 from ..lane import Lane
 from .lines import Lines, TakenIn
 from .plan import HUMAN, LOCAL, WHEN_APPROVED, Plan
+from .rounds import CONFLICT
+from .threads import FIXED
 
 BROKEN = (CheckState.FAILED, CheckState.CANCELLED)
 SETTLES = 10.0  # seconds after which what was done can be seen; reads are up to so old
@@ -128,9 +130,18 @@ def _proven(lines: Lines, lane: Lane, record: DeliveryRecord, checks: dict[str, 
     code = lines.code(record.head)
     moved = bool(seen.base) and not lines.contains(record.head, seen.base)
     message = f"Take {seen.target} into {lane.branch}"
-    taken = lines.take_in(record.head, seen.base, seen.since, seen.base, message) if moved else None
+    settled = settled_paths(record, seen.base)
+    taken = lines.take_in(record.head, seen.base, seen.since, seen.base, message, settled) if moved else None
     elsewhere = lines.stands(lane.branch, record.head)
     return seen._replace(code=code, check=checks.get(code), taken=taken, elsewhere=elsewhere)
+
+
+def settled_paths(record: DeliveryRecord, base: str) -> tuple[str, ...]:
+    """What an agent has resolved of a conflict with just this commit. Whether it did well the checks tell."""
+    rounds = [one for one in record.rounds if one.why == CONFLICT and one.base == base]
+    paths = (str(point.get("thread")) for one in rounds for point in one.points)
+    done = (path for path in paths if record.answers.get(path, {}).get("answer") == FIXED)
+    return tuple(dict.fromkeys(done))
 
 
 def _pull(forge: Forge, branch: str, record: DeliveryRecord) -> Pull | None:

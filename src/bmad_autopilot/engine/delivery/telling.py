@@ -1,7 +1,7 @@
 """What is said in a delivery: to agents about what reviewers want, to reviewers about what became of it, in the
 commit on the base branch. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...core.facts import Threads
@@ -14,6 +14,7 @@ from .threads import FIXED, Point, decided, reply_key, reply_mark
 
 MAX_POINT = 6000
 MAX_HUNK = 2000
+MAX_CONFLICT = 20_000
 MAX_LOG = 6000
 MAX_SAID = 10  # comments of a thread: the first, and the last ones
 MAX_POINTS = 50  # told in one round; the others come in the next
@@ -42,6 +43,16 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
             }
         )
     return told
+
+
+def told_conflicts(texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Of each file that the base has changed in the same places: with git's marks of both sides in it."""
+    told: list[dict[str, Any]] = []
+    for path, text in texts.items():
+        shown = clean_text(text, MAX_CONFLICT, rendered=False) or "(no text on both sides: look at the file)"
+        title = f"{one_line(path, 200)} is in conflict with the base branch:"
+        told.append({"name": f"T{len(told) + 1}", "thread": path, "comments": 0, "title": title, "text": shown})
+    return told[:MAX_POINTS]
 
 
 def _title(point: Point) -> str:

@@ -90,6 +90,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
             halfway=self._halfway(order),
             points=order.points,
             logs=order.logs,
+            in_conflict=order.in_conflict,
         )
 
         def ready() -> None:

@@ -88,7 +88,7 @@ class MemoryRefs:
         return ((first,) if first else ()) + self._second.get(sha, ())
 
     def _past(self, sha: str) -> frozenset[str]:
-        known = self._ancestors.get(sha)
+        known = self._ancestors.get(sha) if sha else frozenset()  # a branch that is gone holds nothing
         if known is None:
             found: set[str] = set()
             left = [sha]

@@ -10,6 +10,7 @@ from .pages import change, page_path, spec_page, story_page, ticked, with_line, 
 from .stories import Story, module, points_in, suite
 
 NOTES = "docs/review-{}.md"  # where it says what became of a reviewer's points
+CONFLICT, MARKS = " is in conflict with the base branch:", ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 TASTE, INSISTED = "matter of taste", "has decided that it is to be done"
 RETRO_DATE = "2026-01-15"
 _SECONDS = {"create-story": 120.0, "dev": 600.0, "build-auto": 900.0, "fix": 300.0, "code-review": 240.0}
@@ -51,6 +52,8 @@ def fix(desk: Desk, job: Job) -> None:
 
 def fix_issues(desk: Desk, job: Job) -> None:
     """Each point of the reviewers, one by one; what is a matter of taste is left as it is, with the reason."""
+    for _, text in job.points:
+        join_sides(desk, text)
     taste = {name for name, text in job.points if TASTE in text.lower() and INSISTED not in text}
     wanted = [name for name, _ in job.points if name not in taste]
     if wanted or job.failure:
@@ -68,6 +71,14 @@ def fix_issues(desk: Desk, job: Job) -> None:
     }
     if job.points:
         desk.write(f"{job.folder}/{job.story}.threads.json", json.dumps({"threads": answers}).encode())
+
+
+def join_sides(desk: Desk, text: str) -> None:
+    """A file that is in conflict: the lines of both sides, one after the other."""
+    head, _, shown = text.partition(CONFLICT)
+    if shown:
+        lines = [line for line in shown.strip("\n").split("\n") if not line.startswith(MARKS)]
+        desk.write(head.rpartition("\n")[2].strip(), ("\n".join(lines) + "\n").encode())
 
 
 def build(desk: Desk, job: Job) -> None:

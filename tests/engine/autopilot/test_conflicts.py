@@ -1,0 +1,53 @@
+"""A base that changes the same lines: a person's to resolve, or an agent's where the settings say so."""
+
+from pathlib import Path
+
+import pytest
+
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
+from tests.engine.autopilot.piloting import Pilot
+from tests.support import git
+
+CODE = "src/ledger/list_accounts.py"
+THEIRS = b'"""Lists."""\n\n\ndef listed() -> int:\n    return 1\n'
+
+
+def in_conflict(folder: Path, settings: str) -> Pilot:
+    """The base gets a file of the same name as soon as the pull request is there."""
+    pilot = Pilot(folder, settings=settings)
+    SimCI(pilot.model, [Job("test", takes=10.0)])
+    SimCopilot(pilot.model, takes=10.0)
+    SimMaintainer(pilot.model, looks_after=20.0)
+    maria = SimHuman(pilot.model, "lena")
+    pilot.model.listeners.append(
+        lambda event, pull: maria.push("main", {CODE: THEIRS}, "Meanwhile") if event == "opened" else None
+    )
+    return pilot
+
+
+def test_a_person_is_told_what_to_type(tmp_path: Path) -> None:
+    flight = in_conflict(tmp_path / "p", "").fly()
+    assert flight.end.exit_code == 3
+    (asked,) = flight.entries("asked")
+    assert asked["cause"] == "conflict"
+    assert f"# resolve {CODE}" in asked["context"]
+
+
+@pytest.mark.real
+def test_an_agent_resolves_it_and_what_comes_of_the_merge_is_proven(tmp_path: Path) -> None:
+    pilot = in_conflict(tmp_path / "p", "")
+    settings = pilot.work / "bmad-autopilot.toml"
+    settings.write_text(settings.read_text() + 'conflicts = "agent"\n')
+    git(pilot.work, "commit", "--quiet", "--all", "--message", "Agents may resolve conflicts")
+    git(pilot.work, "push", "--quiet", "origin", "main")
+    flight = pilot.fly()
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
+    (opened,) = flight.entries("pull-round")
+    assert (opened["why"], [point["thread"] for point in opened["points"]]) == ("conflict", [CODE])
+    (merge,) = pilot.effects("merge")
+    assert (merge.data["same_tree"], merge.data["held_base"], merge.data["rollup"]) == (True, True, "SUCCESS")
+    merged = git(pilot.work, "show", f"main:{CODE}")
+    assert "def listed()" in merged
+    assert "<<<<<<<" not in merged
