@@ -22,12 +22,9 @@ pytestmark = pytest.mark.real
 KILLS = 10
 LOST = (
     "POST /repos/acme/widgets/pulls",
-    "POST /repos/acme/widgets/issues/1/labels",
-    "AutopilotRequestReview",
     "AutopilotReply",
-    "AutopilotResolve",
     "PUT /repos/acme/widgets/pulls/1/merge",
-    "DELETE /repos/acme/widgets/git/refs/heads/feature/epic-1",
+    "DELETE /repos/acme/widgets/git/refs/heads/feature%2Fepic-1",
 )
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from ..sim.simulate import Report
     from ..workflows.pipelines import Workflow
 
+    Play = Callable[[int], Report]
+
 MAX_SEEDS = 1_000_000
+EPICS, STORIES = 3, 4
 SHOWN = 5  # seeds that broke a promise, in full
 
 
 @click.command()
 @click.option("--seed", default=1, type=click.IntRange(0, 2**63 - 1), help="Which world; the first of several.")
 @click.option("--seeds", default=1, type=click.IntRange(1, MAX_SEEDS), metavar="COUNT", help="How many worlds.")
-@click.option("--epics", default=3, type=click.IntRange(1, 20), show_default=True)
-@click.option("--stories", default=4, type=click.IntRange(1, 20), show_default=True, help="Of each epic.")
+@click.option("--epics", type=click.IntRange(1, 20), help="How many (3; of a delivery the seed says).")
+@click.option("--stories", type=click.IntRange(1, 20), help="Of each epic (4; of a delivery the seed says).")
+@click.option("--delivery", is_flag=True, help="Epics to merged pull requests, on a GitHub that is made up too.")
 @click.option("--workflow", metavar="NAME", help="lean, full, build, or one of the project's own.")
 @click.option("--crashes/--no-crashes", default=True, help="Let the supervisor die now and then (default).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -34,8 +38,9 @@ def simulate(
     ctx: click.Context,
     seed: int,
     seeds: int,
-    epics: int,
-    stories: int,
+    epics: int | None,
+    stories: int | None,
+    delivery: bool,
     workflow: str | None,
     crashes: bool,
     as_json: bool,
@@ -47,14 +52,15 @@ def simulate(
     board; the supervisor dies in between. Then it is checked that nothing was lost, done twice or paid for twice,
     and that no lie was believed. Nothing outside is read or written but the settings: inside a project its own
     workflow, rounds and caps are rehearsed, elsewhere the lean workflow. A seed always plays the same."""
-    from ..sim.simulate import simulate as play
-
     gc.enable()
-    options = _options(ctx, epics, stories, workflow, crashes)
+    if delivery:
+        play = _delivery(epics, stories, workflow, crashes)
+    else:
+        play = _plain(_options(ctx, epics or EPICS, stories or STORIES, workflow, crashes))
     began = time.monotonic()
     reports = []
     for number in range(seed, seed + seeds):
-        report = play(number, options)
+        report = play(number)
         reports.append(report if seeds == 1 or report.broken else report._replace(effects=[]))
     took = time.monotonic() - began
     if as_json:
@@ -62,6 +68,24 @@ def simulate(
     else:
         _show(reports, took, verbose=verbose)
     ctx.exit(EXIT_FAILED if any(report.broken for report in reports) else EXIT_DONE)
+
+
+def _plain(options: "Options") -> "Play":
+    from ..sim.simulate import simulate as play
+
+    return lambda seed: play(seed, options)
+
+
+def _delivery(epics: int | None, stories: int | None, workflow: str | None, crashes: bool) -> "Play":
+    from ..sim.delivery_scenario import MAX_EPICS, DeliveryOptions
+    from ..sim.simulate_delivery import simulate_delivery
+
+    if workflow is not None:
+        raise UsageError("--delivery plays the lean workflow", found=f"--workflow {workflow}")
+    if epics is not None and epics > MAX_EPICS:
+        raise UsageError("too many epics for a delivery", found=str(epics), expected=f"at most {MAX_EPICS}")
+    options = DeliveryOptions(epics, stories) if crashes else DeliveryOptions(epics, stories, crash_rate=0.0)
+    return lambda seed: simulate_delivery(seed, options)
 
 
 def _options(ctx: click.Context, epics: int, stories: int, name: str | None, crashes: bool) -> "Options":

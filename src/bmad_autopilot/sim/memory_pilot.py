@@ -23,8 +23,8 @@ from .scenario import Cast
 
 INTERVAL = 10.0  # seconds between two looks at what is pending
 RESCAN = 600.0
-SOON = 120.0
 QUIET = 3 * 86400.0  # seconds after the last thing that happened
+IDLE = ("pending", "trouble", "resumed")  # what is noted of a lane that comes no further
 
 LaneFor = Callable[[Candidate, str, str], Lane]  # for an epic, on this branch, standing on that one
 
@@ -43,7 +43,7 @@ class MemoryPilot:
         self._most = most
         self._over = [one.lane.key for one in sessions if _record_of(world, one).ended == "completed"]
         self._lanes = [self._held(one) for one in sessions if one.lane.key not in self._over]
-        self._last = world.now  # when there was something to happen yet
+        self._last = world.now  # when something happened, or was still to happen
 
     def _held(self, session: Session) -> Held:
         record = _record_of(self._world, session)
@@ -115,8 +115,12 @@ class MemoryPilot:
             doors.note("run", {"run_id": session.run, "target": lane.key, "key": lane.key, "scope": lane.scope})
         else:
             doors.note("resumed", {})
+        before = len(self._world.journals[session.run])
         loop = LaneLoop(doors, lane)
-        return RunEnd(loop.to_end(), loop.run, session.run, lane)
+        end = RunEnd(loop.to_end(), loop.run, session.run, lane)
+        if any(kind not in IDLE for kind, _, _ in self._world.journals[session.run][before:]):
+            self._last = self._world.now
+        return end
 
     def _session(self, run: str) -> Session:
         return next(one for one in self._sessions if one.run == run)
@@ -135,8 +139,7 @@ class MemoryPilot:
                 self._wake(moved)
                 return None
             following = world.next_event()
-            if following is not None or self._is_held_up():
-                self._last = world.now
+            self._last = self._last if following is None else world.now
             if world.now > self._last + QUIET:
                 return "quiet"
             times = [held.until for held in self._waiting() if held.until is not None]
@@ -146,11 +149,6 @@ class MemoryPilot:
                 self._wake({held.folder for held in self._waiting()})
                 return None
         return None
-
-    def _is_held_up(self) -> bool:
-        """By a forge that is away: that passes."""
-        soon = self._world.now + SOON
-        return any(not held.fingerprint and held.until and held.until < soon for held in self._waiting())
 
     def _wake(self, runs: set[str]) -> None:
         self._lanes = [held.moved() if held.folder in runs else held for held in self._lanes]

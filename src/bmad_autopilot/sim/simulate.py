@@ -1,5 +1,6 @@
 """A rehearsal: epics run by the real loop in a world in memory, with crashes, faults and people, from one seed."""
 
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from .scenario import Options, Scenario, chances, make_scenario
 MAX_SESSIONS = 300  # of one lane: starts of a supervisor
 REPAIR_SECONDS = 1800.0
 DEFAULTS = Options()
+Promises = Callable[[Played], Iterator[str]]
 
 
 class Report(NamedTuple):
@@ -40,6 +42,8 @@ class Report(NamedTuple):
     broken: tuple[str, ...]  # promises that did not hold
     effects: list[Effect]
     command: str  # that plays it again
+    pulls: int = 0  # of ours, where epics are delivered
+    merged: int = 0
 
     @property
     def message(self) -> str:
@@ -143,7 +147,7 @@ def _comes_back(world: World, scenario: Scenario, run: str, ending: str) -> bool
     return False
 
 
-def report(played: Played, command: str = "") -> Report:
+def report(played: Played, command: str = "", promises: Promises = broken_promises) -> Report:
     world = played.world
     log = world.log
     rows = rows_of(world.readable())
@@ -160,7 +164,7 @@ def report(played: Played, command: str = "") -> Report:
         world.crashes.points,
         world.now,
         sum(call.ending.dollars for call in world.calls.values() if call.state == "finished"),
-        tuple(broken_promises(played)),
+        tuple(promises(played)),
         log.effects,
         command,
     )

@@ -6,19 +6,49 @@ from collections.abc import Iterator
 from ..core.errors import AutopilotError
 from ..core.folding import fold
 from ..core.schedule import Candidate
+from ..core.statuses import DONE
 from ..engine.lane import Lane
 from .delivery_scenario import DeliveryOptions, DeliveryScenario, make_delivery, make_hub
 from .faults import Crash, CrashPlan
+from .invariants_delivery import broken_deliveries
 from .log import Actor
 from .memory import MemoryQuestion, World
+from .memory_board import rows_of
 from .memory_pilot import MemoryPilot
 from .played import Played
 from .sample import sample_files, story_keys
 from .scenario import BRANCH, chances
+from .simulate import Report, report
 
 MAX_FLIGHTS = 200  # starts of a supervisor
 PAUSE = 1800.0  # seconds until somebody starts us again
 DEFAULTS = DeliveryOptions()
+
+
+def simulate_delivery(seed: int, options: DeliveryOptions = DEFAULTS) -> Report:
+    played = play_delivery(seed, options)
+    records = [fold(played.journal(session.run)).delivery for session in played.sessions]
+    pulls, merged = sum(bool(one.pull) for one in records), sum(bool(one.merged) for one in records)
+    made = report(played, command_for(seed, options), broken_deliveries)
+    return made._replace(done=_done(played), pulls=pulls, merged=merged)
+
+
+def _done(played: Played) -> int:
+    """Stories that are done on the base branch there: what is merged counts."""
+    hub = played.world.hub
+    assert hub is not None
+    raw = hub.refs.files(hub.refs.head_of(BRANCH)).get(played.world.books.board, b"")
+    rows = rows_of(raw)
+    return sum(key in rows and rows[key].meaning == DONE for key in played.stories)
+
+
+def command_for(seed: int, options: DeliveryOptions) -> str:
+    """As it is typed."""
+    words = ["bmad simulate --delivery --seed", str(seed)]
+    words += [f"--epics {options.epics}"] if options.epics else []
+    words += [f"--stories {options.stories}"] if options.stories else []
+    words += ["--no-crashes"] if not options.crash_rate else []
+    return " ".join(words)
 
 
 def play_delivery(seed: int, options: DeliveryOptions = DEFAULTS) -> Played:

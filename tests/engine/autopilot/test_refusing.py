@@ -8,8 +8,11 @@ from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.engine.autopilot.supervising import autopilot
 from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.project.open import open_project
-from bmad_autopilot.sim.github.people import SimHuman
+from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from tests.engine.autopilot.piloting import BRANCH, Pilot, git_only, run_git
+from tests.support import git
 
 
 @pytest.fixture
@@ -94,3 +97,20 @@ def test_such_a_branch_on_the_remote_alone(pilot: Pilot) -> None:
     pilot.refs.set(BRANCH, pilot.refs.commit(head, {"theirs.txt": b"x\n"}, "Theirs", maria.login))
     error = pilot.refused()
     assert "Theirs" in str(error.found)
+
+
+def test_a_branch_that_somebody_else_began_is_taken_over_when_told_to(pilot: Pilot) -> None:
+    git(pilot.work, "switch", "--quiet", "--create", BRANCH)
+    (pilot.work / "theirs.txt").write_text("theirs\n")
+    git(pilot.work, "add", "theirs.txt")
+    git(pilot.work, "commit", "--quiet", "--message", "Begun by hand")
+    git(pilot.work, "push", "--quiet", "origin", BRANCH)
+    git(pilot.work, "switch", "--quiet", "main")
+    assert "--continue" in str(pilot.refused())
+    SimCI(pilot.model, [Job("test", takes=10.0)])
+    SimCopilot(pilot.model, takes=10.0)
+    SimMaintainer(pilot.model, looks_after=20.0)
+    flight = pilot.fly(go_on=True)
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",)), flight.end
+    assert not flight.entries("asked")
+    assert git(pilot.work, "show", "main:theirs.txt") == "theirs\n"

@@ -137,6 +137,7 @@ def test_a_pull_request_whose_opening_nobody_heard_of_goes_by_its_number() -> No
     made = stage(READY)
     made.run.delivery.pull = 0
     made.note("effect", do="open-pull", key=BRANCH)
+    made.now_at += 60.0
     found = made.look().delivery
     assert found is not None
     for _ in range(2):

@@ -70,7 +70,13 @@ def _nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant
 
 
 def deliver(loop: Loop, look: Look, rule: Rule) -> None:
-    loop.note("delivering", head=loop.doors.lines().head(loop.lane.branch), branch=loop.lane.branch)
+    """What the remote has of the branch by now, and ours holds, is what it was begun from."""
+    lines, branch, plan = loop.doors.lines(), loop.lane.branch, loop.lane.delivery
+    head, known = lines.head(branch), []
+    with suppress(ForgeError):
+        remote = lines.remote_heads(branch)[branch] if plan is not None and plan.kind != LOCAL else ""
+        known = [remote] if remote and lines.contains(head, remote) else []
+    loop.note("delivering", head=head, branch=branch, known=known)
 
 
 def stand(loop: Loop, look: Look, rule: Rule) -> str | None:
