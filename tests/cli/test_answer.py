@@ -61,6 +61,13 @@ def test_a_supervisor_of_another_run_does_not(sample: SampleProject, run: Path) 
     assert "at work on another run; after that: bmad resume" in done.stdout
 
 
+def test_the_autopilot_looks_after_all_of_its_runs(sample: SampleProject, run: Path) -> None:
+    asked(run, WHICH)
+    with hold(state_folder(sample), "autopilot", "/elsewhere/epic-2-20200101-000000"):
+        done = piped("answer", "1-2", "1", cwd=sample.root)
+    assert "goes on by itself" in done.stdout
+
+
 @pytest.mark.parametrize("wanted", ["1-2", "1.2", "1-2-sign-in", "1-2-SIGN", "01-02"])
 def test_a_story_as_people_name_it(sample: SampleProject, run: Path, wanted: str) -> None:
     asked(run, WHICH)

@@ -144,8 +144,10 @@ def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
     worlds = "1 world" if len(reports) == 1 else f"{len(reports)} worlds"
     hours, dollars = total["hours"] / len(reports), total["dollars"] / len(reports)
     held = "every promise held" if not total["broken"] else f"promises broken in {total['broken']} of {worlds}"
+    pulls = [f"{total['pulls']} pull requests: {total['merged']} merged"] if total["pulls"] else []
     return [
         f"{worlds}, {total['stories']} stories: {total['done']} done, {total['left']} with a person",
+        *pulls,
         f"{total['calls']} agent calls, {total['commits']} commits, {total['questions']} questions, "
         f"{total['edits']} edits by people, {total['crashes']} crashes survived",
         f"{hours:.1f} hours and ${dollars:.2f} a world, had it been real; {took:.1f} s here",
@@ -154,7 +156,7 @@ def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
 
 
 def _totals(reports: "Sequence[Report]") -> dict[str, float]:
-    names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars")
+    names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars", "pulls", "merged")
     totals: dict[str, float] = {name: sum(getattr(report, name) for report in reports) for name in names}
     totals["dollars"] = round(totals["dollars"], 2)
     totals["left"] = totals["stories"] - totals["done"]

@@ -11,7 +11,8 @@ from . import call_making, questioning
 from .beginning import begin_story
 from .checkpointing import checkpoint_order
 from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
-from .delivery import performing as delivering
+from .delivery import on_branch, on_pull
+from .delivery.performing import PERFORMERS as DELIVERING
 from .looking import Look
 from .loop_state import Loop
 from .observing import RETRO
@@ -24,7 +25,7 @@ Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, whe
 
 def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
     if look.delivery is not None:
-        delivering.note_found(loop, look.delivery)
+        on_pull.note_found(loop, look.delivery)
     return _PERFORMERS[rule.action](loop, look, rule)
 
 
@@ -119,7 +120,7 @@ def _let_go(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _check(loop: Loop, look: Look, rule: Rule) -> None:
     if look.delivery is not None:
-        delivering.check(loop, look, rule)
+        on_branch.check(loop, look, rule)
         return
     assert look.tree is not None
     loop.note("checking", story=look.story.key if look.story else "")
@@ -214,5 +215,5 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.ACCEPT: _accept,
     Action.NEW_ROUND: _new_round,
     Action.COMMIT: _commit,
-    **delivering.PERFORMERS,
+    **DELIVERING,
 }

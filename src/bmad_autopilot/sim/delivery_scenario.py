@@ -40,7 +40,6 @@ class DeliveryOptions(NamedTuple):
     plan: Plan | None = None
     manner: Manner | None = None
     acts: tuple[str, ...] | None = None  # of mischief
-    crowd: bool = False  # everybody honest and quick: epics that wait are merged
 
 
 class DeliveryScenario(NamedTuple):
@@ -88,8 +87,16 @@ def make_hub(world: World, seed: int, delivery: DeliveryScenario, options: Deliv
     _people(hub.model, delivery.plan, rng)
     if options.meddling:
         acts = options.acts if options.acts is not None else rng.choices(tuple(ACTS), k=rng.choice((0, 1, 3, 8)))
-        stir(hub.model, SimHuman(hub.model, "bob"), acts, chances(seed, "mischief"), within=MISCHIEF_SECONDS)
+        bob, luck = SimHuman(hub.model, "bob"), chances(seed, "mischief")
+        stir(hub.model, bob, acts, luck, within=MISCHIEF_SECONDS)
+        hub.before_merge = lambda: _move_base(bob, luck)
     return hub
+
+
+def _move_base(human: SimHuman, rng: Random) -> None:
+    """Inside the merge window: what is merged then is not what was tested."""
+    if rng.random() < 0.1:
+        human.push(BRANCH, {f"meanwhile-{rng.randrange(9999)}.txt": b"moved\n"}, "At the last moment")
 
 
 def _repository(rng: Random) -> SimRepository:

@@ -7,6 +7,7 @@ from ..engine.judging import STOPPED
 from ..workflows.pipelines import CODE_REVIEW, CREATE, DEV, FIX, FIX_ISSUES, RETROSPECTIVE, REVISION, STEPS
 from .desk import Ending, Job
 from .habits.habit import Habit
+from .habits.honest import INSISTED
 from .memory_books import MemoryBooks
 from .memory_desk import Deed, MemoryDesk
 from .memory_git import MemoryGit, changed_paths
@@ -71,7 +72,7 @@ class MemoryCall:
             tuple(answer.answer for answer in order.halfway.answers) if order.halfway else (),
             order.review,
             "\n\n".join(filter(None, (order.checks, order.failure, *(log.text for log in order.logs)))),
-            tuple((point.name, point.text) for point in order.points),
+            tuple((one.name, f"{INSISTED}\n{one.text}" if one.is_decided else one.text) for one in order.points),
         )
 
     def do_half(self, git: MemoryGit) -> None:

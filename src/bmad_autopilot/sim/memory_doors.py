@@ -270,7 +270,9 @@ class MemoryDoors:
         return WatchedForge(self._hub.forge, self._on_forge)
 
     def _on_forge(self, kind: str, phase: Phase, data: dict[str, Any]) -> None:
-        """Before it, the intent is recorded: that is a point of its own."""
+        """Before it the intent is recorded: that is a point of its own. Somebody may be quicker than a merge."""
+        if kind == "merge" and phase is Phase.BEFORE_INTENT:
+            self._hub.before_merge()
         if phase is Phase.AFTER_EFFECT:
             self._done(kind, **{name: value for name, value in data.items() if value is not None})
 

@@ -1,5 +1,6 @@
 """What lies beyond the machine of a world in memory: the simulated GitHub, and what goes wrong on the way."""
 
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ class Hub:
         self.faults = faults
         self.forge = SimForge(self.model, faults)
         self.merges: dict[tuple[str, str, str], TakenIn] = {}  # what two commits make of each other never changes
+        self.before_merge: Callable[[], object] = lambda: None  # what happens in the moment before ours
         self.codes: dict[str, str] = {}  # of commits
 
     def stumble(self, call: str, *, is_effect: bool) -> bool:

@@ -98,7 +98,7 @@ class MemoryLines:
                 self._hub.model.push(branch, commit, expect)
             except RefMoved:
                 raise ForgeError(Trouble.REFUSED, f"{branch} is not where it was") from None
-        self._world.point("push", Phase.AFTER_EFFECT)
+        self._did("push", branch=branch, sha=commit)
         if is_lost:
             raise ForgeError(Trouble.AWAY, "the answer was lost")
 

@@ -4,12 +4,11 @@ dictionaries. Which lane comes next is decided by the same rules, and each is dr
 from collections.abc import Callable
 
 from ..core.folding import fold
-from ..core.records import RunRecord
 from ..core.rules import Phase
 from ..core.schedule import Candidate, Choice, Stage, choose_lane
 from ..engine.autopilot.finding import branch_for, open_epics
 from ..engine.autopilot.lanes import Held, after, last_pending, placed
-from ..engine.autopilot.watching import moved_lanes
+from ..engine.autopilot.watching import AWAY, moved_lanes
 from ..engine.driving import RunEnd
 from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
@@ -41,14 +40,10 @@ class MemoryPilot:
         self._sessions = sessions
         self._lane_for = lane_for
         self._most = most
-        self._over = [one.lane.key for one in sessions if _record_of(world, one).ended == "completed"]
-        self._lanes = [self._held(one) for one in sessions if one.lane.key not in self._over]
+        held = [_held(world, session) for session in sessions]
+        self._over = [one.lane.key for one in held if one.record.ended == "completed"]
+        self._lanes = [one for one in held if one.record.ended != "completed"]
         self._last = world.now  # when something happened, or was still to happen
-
-    def _held(self, session: Session) -> Held:
-        record = _record_of(self._world, session)
-        stage = Stage.MOVED if record.delivery.began else Stage.WORK
-        return Held(session.run, session.lane, record, Stage.BLOCKED if record.ended == "failed" else stage)
 
     def fly(self) -> str:
         """How it ended: done, blocked, left, paused, or quiet: nothing will ever happen any more."""
@@ -140,7 +135,7 @@ class MemoryPilot:
                 return None
             following = world.next_event()
             self._last = self._last if following is None else world.now
-            if world.now > self._last + QUIET:
+            if world.now > self._last + QUIET and not self._is_held_up():
                 return "quiet"
             times = [held.until for held in self._waiting() if held.until is not None]
             happens = [] if following is None else [max(following, world.now + INTERVAL), rescan]
@@ -149,6 +144,11 @@ class MemoryPilot:
                 self._wake({held.folder for held in self._waiting()})
                 return None
         return None
+
+    def _is_held_up(self) -> bool:
+        """By a forge that is away: that passes."""
+        soon = self._world.now + AWAY + 1.0
+        return any(not held.fingerprint and held.until and held.until <= soon for held in self._waiting())
 
     def _wake(self, runs: set[str]) -> None:
         self._lanes = [held.moved() if held.folder in runs else held for held in self._lanes]
@@ -168,5 +168,7 @@ class MemoryPilot:
         return known is not None and known.answer is not None
 
 
-def _record_of(world: World, session: Session) -> RunRecord:
-    return fold(world.journals.get(session.run, []))
+def _held(world: World, session: Session) -> Held:
+    record = fold(world.journals.get(session.run, []))
+    stage = Stage.MOVED if record.delivery.began else Stage.WORK
+    return Held(session.run, session.lane, record, Stage.BLOCKED if record.ended == "failed" else stage)

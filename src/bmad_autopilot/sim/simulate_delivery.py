@@ -10,8 +10,9 @@ from ..core.statuses import DONE
 from ..engine.lane import Lane
 from .delivery_scenario import DeliveryOptions, DeliveryScenario, make_delivery, make_hub
 from .faults import Crash, CrashPlan
+from .github.model import VIEWER
 from .invariants_delivery import broken_deliveries
-from .log import Actor
+from .log import Actor, Effect
 from .memory import MemoryQuestion, World
 from .memory_board import rows_of
 from .memory_pilot import MemoryPilot
@@ -30,7 +31,17 @@ def simulate_delivery(seed: int, options: DeliveryOptions = DEFAULTS) -> Report:
     records = [fold(played.journal(session.run)).delivery for session in played.sessions]
     pulls, merged = sum(bool(one.pull) for one in records), sum(bool(one.merged) for one in records)
     made = report(played, command_for(seed, options), broken_deliveries)
-    return made._replace(done=_done(played), pulls=pulls, merged=merged)
+    effects = sorted([*made.effects, *_of_others(played)], key=lambda effect: effect.at)
+    return made._replace(done=_done(played), pulls=pulls, merged=merged, effects=effects)
+
+
+def _of_others(played: Played) -> Iterator[Effect]:
+    """What people and machines did on GitHub."""
+    assert played.world.hub is not None
+    for one in played.world.hub.model.effects.all:
+        if one.by != VIEWER:
+            about = one.data.get("branch") or f"#{one.data.get('number', '')}"
+            yield Effect(one.at, Actor.PERSON, "github", "", {"by": one.by, "did": one.kind, "about": about})
 
 
 def _done(played: Played) -> int:

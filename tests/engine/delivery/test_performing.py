@@ -6,7 +6,8 @@ import pytest
 
 from bmad_autopilot.core.folding import apply
 from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.engine.delivery.performing import PERFORMERS, note_found
+from bmad_autopilot.engine.delivery.on_pull import note_found
+from bmad_autopilot.engine.delivery.performing import PERFORMERS
 from bmad_autopilot.engine.doors import Tree
 from bmad_autopilot.engine.loop_state import Loop
 from bmad_autopilot.github.forge import ForgeError, Trouble

@@ -10,7 +10,7 @@ from ...github.pulls import CheckState
 from ...github.quoting import clean_text, one_line
 from ..doors import Question
 from ..looking import Look
-from .observing import foreign_key
+from .branch_facts import foreign_key
 from .threads import Point, reply_key
 
 MAX_SHOWN = 2000

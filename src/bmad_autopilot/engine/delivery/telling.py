@@ -10,7 +10,8 @@ from ...github.messages import RUN, STEP
 from ...github.pulls import RemoteCheck
 from ...github.quoting import clean_text, one_line, outgoing
 from ..lane import Lane
-from .threads import FIXED, Point, decided, reply_key, reply_mark
+from .said import decided
+from .threads import FIXED, Point, reply_key, reply_mark
 
 MAX_POINT = 6000
 MAX_HUNK = 2000

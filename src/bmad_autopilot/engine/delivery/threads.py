@@ -10,6 +10,7 @@ from ...github.approval import TRUSTED
 from ...github.forge import COPILOT
 from ...github.pulls import Actor, Pull, Review, ReviewState, Thread
 from ...github.quoting import marker
+from .said import decided
 
 FIXED, DISAGREES = "fixed", "disagrees"
 MARK = "bmad-autopilot"
@@ -96,12 +97,6 @@ def _resolved(point: Point, run: RunRecord) -> Threads:
 
 def reply_key(point: Point) -> str:
     return f"{point.thread}:{point.comments}:{(point.answer or {}).get('story', '')}"
-
-
-def decided(run: RunRecord, code: str, key: str) -> str:
-    """What a person last said to this very question."""
-    said = [one for one in run.answers if one.get("code") == code and one.get("key") == key]
-    return str(said[-1].get("means", "")) if said else ""
 
 
 def _commit(answer: Data, run: RunRecord) -> str:

@@ -1,0 +1,63 @@
+"""An effect of a delivery: whoever decided on it has looked for it first, and it is written down before it is done
+and after. An answer that is lost leaves the first without the second: it is looked for again."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...core.errors import AutopilotError
+from ...github.forge import ForgeError, Trouble
+from ..looking import DeliveryLook, Look
+from ..loop_state import Loop
+from .observing import PASSING
+
+AGAIN = 60.0  # seconds after which something that is in the way is looked at again
+OPTIONAL = (Trouble.DENIED, Trouble.REFUSED, Trouble.MISSING)
+
+Came = Mapping[str, Any]
+
+
+def looked(look: Look) -> DeliveryLook:
+    assert look.delivery is not None
+    return look.delivery
+
+
+def effect(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **meant: Any) -> Came | None:
+    """None: it was not done, or nobody knows."""
+    loop.note("effect", do=do, key=key, **meant)
+    try:
+        came = dict(act() or {})
+    except ForgeError as error:
+        if error.trouble in PASSING or error.trouble is Trouble.ODD:
+            loop.note("trouble", do=do, key=key, why=str(error))
+        else:
+            loop.note("did", do=do, key=key, failed=True, why=str(error), trouble=error.trouble.value)
+        return None
+    except AutopilotError as error:  # git's: nothing was done
+        loop.note("did", do=do, key=key, failed=True, why=str(error), trouble="git")
+        return None
+    loop.note("did", do=do, key=key, **meant, **came)
+    return came
+
+
+def nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant: Any) -> bool:
+    """What can be done without. True: it was done; where it was refused, it is not asked for again."""
+    loop.note("effect", do=do, key=key, **meant)
+    why = ""
+    try:
+        act()
+    except ForgeError as error:
+        if error.trouble not in OPTIONAL:
+            loop.note("trouble", do=do, key=key, why=str(error))
+            return True
+        why = str(error)
+    loop.note("did", do=do, key=key, **({"refused": why} if why else {}))
+    return not why
+
+
+def pending(loop: Loop, why: str, until: float | None, fingerprint: str = "") -> str:
+    """The lane has nothing to do just now: whoever drives it sees to the others meanwhile."""
+    before = loop.run.delivery.waits or {}
+    if (before.get("why"), before.get("fingerprint")) != (why, fingerprint) or before.get("until") != until:
+        pull = loop.run.delivery.pull
+        loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=pull)
+    return "pending"

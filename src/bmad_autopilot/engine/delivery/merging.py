@@ -1,0 +1,73 @@
+"""The merge, its proof, and tidying up after it."""
+
+from contextlib import suppress
+
+from ...core.errors import AutopilotError
+from ...core.rules import Rule
+from ..looking import Look
+from ..loop_state import Loop
+from .effects import effect, looked, nicety
+from .plan import LOCAL
+from .said import asked_mark
+from .telling import squash_message
+
+PREFIX = "feature/"  # branches of ours
+
+
+def merge(loop: Loop, look: Look, rule: Rule) -> None:
+    seen, head = looked(look).seen, loop.run.delivery.head
+    subject, body = squash_message(loop.lane, loop.run, loop.doors.lines().trailers(seen.base, head))
+    if seen.plan.kind == LOCAL:
+        _merge_here(loop, seen.base, f"{subject}\n\n{body}")
+        return
+    pull, forge = seen.pull, loop.doors.forge()
+    assert pull is not None
+    if pull.needs_queue:
+        effect(loop, "enqueue", head, lambda: forge.enqueue(pull))
+        return
+    merged = effect(loop, "merge", head, lambda: {"sha": forge.merge(pull.number, head, subject, body)})
+    why = loop.run.delivery.failed.get(f"merge:{head}", "")
+    if merged is None and why:
+        mark = asked_mark(loop.run, "merge-refused")
+        loop.note("did", do="merge-refused", key=f"{head}:{seen.base}", why=why, mark=mark)
+
+
+def _merge_here(loop: Loop, base: str, message: str) -> None:
+    lines, plan, head = loop.doors.lines(), loop.lane.delivery, loop.run.delivery.head
+    assert plan is not None
+    sha = lines.squash(base, head, message)
+    effect(loop, "merge", head, lambda: lines.move(plan.base, sha, base), sha=sha)
+
+
+def prove(loop: Loop, look: Look, rule: Rule) -> None:
+    """What was merged is what was tested, to the last byte; else somebody has to look."""
+    seen, lines, record = looked(look).seen, loop.doors.lines(), loop.run.delivery
+    if seen.plan.kind == LOCAL:
+        done = record.done.get(f"merge:{record.head}") or record.begun[f"merge:{record.head}"]
+        sha = str(done["sha"])
+    else:
+        assert seen.pull is not None
+        sha = seen.pull.merged_as
+    is_same = lines.tree(sha) == lines.tree(record.head)
+    loop.note("merged", sha=sha, proof="same" if is_same else "differs", pull=record.pull, base=seen.plan.base)
+
+
+def clear_branch(loop: Loop, look: Look, rule: Rule) -> None:
+    """Epics that stand on it go to the base first: a pull request whose base is deleted may be closed with it."""
+    seen, plan = looked(look).seen, loop.lane.delivery
+    assert plan is not None
+
+    def act() -> None:
+        forge = loop.doors.forge()
+        for mark in forge.pulls_of(PREFIX):
+            if mark.base_ref == seen.branch and not mark.is_foreign:
+                forge.edit_pull(mark.number, base_ref=plan.base)
+        if seen.remote:
+            forge.delete_branch(seen.branch, seen.remote)
+
+    if plan.kind == LOCAL:
+        loop.note("did", do="clear-branch", key="")
+    elif not nicety(loop, "clear-branch", "", act):
+        return
+    with suppress(AutopilotError):  # somebody works in it: it is theirs to clear
+        loop.doors.lines().forget(loop.lane.branch, plan.base)

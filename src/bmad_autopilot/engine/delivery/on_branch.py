@@ -1,0 +1,84 @@
+"""What a delivery does with branches, and with the work tree where it stands on one."""
+
+from contextlib import suppress
+
+from ...core.errors import AutopilotError
+from ...core.rules import Rule
+from ...github.forge import ForgeError
+from ..looking import Look
+from ..loop_state import Loop
+from .effects import AGAIN, effect, looked, pending
+from .plan import LOCAL
+
+
+def deliver(loop: Loop, look: Look, rule: Rule) -> None:
+    """What the remote has of the branch by now, and ours holds, is what it was begun from."""
+    lines, branch, plan = loop.doors.lines(), loop.lane.branch, loop.lane.delivery
+    head, known = lines.head(branch), []
+    with suppress(ForgeError):
+        remote = lines.remote_heads(branch)[branch] if plan is not None and plan.kind != LOCAL else ""
+        known = [remote] if remote and lines.contains(head, remote) else []
+    loop.note("delivering", head=head, branch=branch, known=known)
+
+
+def stand(loop: Loop, look: Look, rule: Rule) -> str | None:
+    lines, branch = loop.doors.lines(), loop.lane.branch
+    try:
+        catch_up(loop)
+        lines.stand(branch)
+        why = lines.stands(branch, loop.run.delivery.head)
+    except AutopilotError as error:
+        why = str(error)
+    return pending(loop, f"the work tree: {why}", loop.doors.now() + AGAIN) if why else None
+
+
+def catch_up(loop: Loop) -> None:
+    """The branch here, to what we have recorded: we were killed in between, perhaps."""
+    lines, branch, head = loop.doors.lines(), loop.lane.branch, loop.run.delivery.head
+    local = lines.head(branch)
+    if local and local != head:
+        lines.move(branch, head, local)
+
+
+def check(loop: Loop, look: Look, rule: Rule) -> None:
+    seen = looked(look).seen
+    loop.note("checking", story="")
+    loop.note("check", **vars(loop.doors.check(seen.code)))
+
+
+def push(loop: Loop, look: Look, rule: Rule) -> None:
+    seen, record = looked(look).seen, loop.run.delivery
+    catch_up(loop)
+
+    def act() -> None:
+        loop.doors.lines().push(loop.lane.branch, record.head, seen.remote)
+
+    effect(loop, "push", record.head, act, content=record.content)
+
+
+def take_base(loop: Loop, look: Look, rule: Rule) -> None:
+    seen = looked(look).seen
+    assert seen.taken is not None
+    taken = seen.taken
+    loop.note("base-taken", sha=taken.sha, base=seen.base, branch=seen.target, semantic=list(taken.semantic))
+    catch_up(loop)
+
+
+def take_foreign(loop: Loop, look: Look, rule: Rule) -> str | None:
+    """What somebody else has put there, here or on the remote: both go into ours."""
+    seen, lines, head = looked(look).seen, loop.doors.lines(), loop.run.delivery.head
+    for theirs in dict.fromkeys((seen.local, seen.remote)):
+        if not theirs or lines.contains(head, theirs):
+            continue
+        if lines.contains(theirs, head):
+            head = theirs
+            continue
+        taken = lines.take_in(head, theirs, "", theirs, f"Take what was pushed to {seen.branch}")
+        if not taken.sha:
+            steps = lines.steps_for(seen.branch, seen.branch, taken)
+            return pending(loop, f"a merge with what was pushed to it:\n{steps}", loop.doors.now() + AGAIN)
+        head = taken.sha
+    loop.note("foreign-taken", sha=head, remote=seen.remote, heard=len(loop.run.answers))
+    with suppress(AutopilotError):
+        lines.move(seen.branch, head, seen.local)
+    return None

@@ -1,0 +1,168 @@
+"""The facts of a delivery that the forge tells: checks, review, threads, approval; and when time counts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...core.delivery import DeliveryRecord
+from ...core.facts import Ci, Facts, Merge, Review
+from ...core.records import RunRecord
+from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge, objections
+from ...github.approving import evaluate
+from ...github.forge import COPILOT as COPILOT_LOGIN
+from ...github.pulls import RemoteCheck
+from .plan import AUTO, COPILOT, HUMAN, MANUAL, WHEN_APPROVED
+from .said import asked_at, asked_mark, decided
+from .seeing import Seen
+from .threads import Point, worst
+
+AGAIN = 60.0  # seconds after which it is looked at again where nothing else says when
+
+
+def of_pull(facts: Facts, seen: Seen, run: RunRecord, points: list[Point], now: float) -> Facts:
+    assert seen.pull is not None
+    record = run.delivery
+    labels = {label.casefold() for label in seen.pull.labels}
+    return facts._replace(
+        labelled=record.is_done("label") or {label.casefold() for label in seen.plan.labels} <= labels,
+        aim=seen.pull.base_ref == seen.target,
+        ci=_ci(seen, run, now),
+        review=_review(seen, run, now),
+        threads=worst(points),
+        merge=_in_time(_merge(seen, run), seen, run, now),
+        robot=not _is_robot_due(seen, run, now),
+    )
+
+
+def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
+    assert seen.pull is not None
+    record, head = run.delivery, run.delivery.head
+    is_seen = seen.pull.head == head  # of an older head nothing counts: the forge merges what it has then
+    word = ci(seen.checks, _appear_since(seen, record), now, seen.plan.grace) if is_seen else "pending"
+    if word == "green":
+        return Ci.GREEN
+    if word == "none":
+        is_fine = not seen.plan.checks or decided(run, "no-checks", seen.branch) == "without-checks"
+        return Ci.GREEN if is_fine else Ci.NONE
+    if word == "pending":
+        return Ci.LATE if now >= _checks_since(run) + seen.plan.check_patience else Ci.PENDING
+    if word == "red":
+        again = any(check.job or check.run for check in seen.broken)
+        return Ci.FLAKY if seen.plan.reruns and again and not _is_rerun(seen, record) else Ci.RED
+    return Ci.STOPPED
+
+
+def _is_rerun(seen: Seen, record: DeliveryRecord) -> bool:
+    """Where nobody wrote down that it was done, those that failed are others by now."""
+    begun = record.begun.get(f"rerun:{record.head}")
+    return record.is_done("rerun", record.head) or (
+        begun is not None and begun.get("jobs") != jobs_of(seen.broken)
+    )
+
+
+def jobs_of(checks: Iterable[RemoteCheck]) -> list[int]:
+    return sorted(one.job or one.run for one in checks)
+
+
+def _appear_since(seen: Seen, record: DeliveryRecord) -> float:
+    """Most checks begin with the pull request, and not with the push before it."""
+    if seen.pull is None:
+        return record.pushed_at
+    opened = [float(one["at"]) for name, one in record.done.items() if name.startswith("reopen:")]
+    return max(record.pushed_at or seen.pull.pushed, seen.pull.created, *opened)
+
+
+def _checks_since(run: RunRecord) -> float:
+    """What we did not push ourselves counts from when we took it up."""
+    record = run.delivery
+    again = record.done.get(f"rerun:{record.head}", {}).get("at", 0.0)
+    return max(record.pushed_at or record.began, float(again), asked_at(run, "ci-late", record.head))
+
+
+def _review(seen: Seen, run: RunRecord, now: float) -> Review:
+    record, content = run.delivery, seen.content or (run.delivery.head,)
+    if seen.plan.review != COPILOT or is_reviewed(seen.reviews, COPILOT_LOGIN, content):
+        return Review.ENOUGH
+    first = content[-1]  # the head that brought the content
+    if decided(run, "silence", first) == "without-review":
+        return Review.ENOUGH
+    if record.is_done("no-review"):  # it cannot be asked for: somebody's approval is what counts then
+        if seen.plan.merge != AUTO:
+            return Review.ENOUGH
+        waits = now < asked_at(run, "silence", first) + seen.plan.review_patience
+        return Review.WAITED if waits else Review.SILENT
+    asked = _asked_for(seen, record, first)
+    if asked is None:
+        return Review.DUE
+    since = max(float(asked["at"]), asked_at(run, "silence", first))
+    return Review.SILENT if now >= since + seen.plan.review_patience else Review.WAITED
+
+
+def _asked_for(seen: Seen, record: DeliveryRecord, head: str) -> Mapping[str, Any] | None:
+    """Our asking for a review; where nobody wrote down that it was done, the forge says so."""
+    name = f"request-review:{head}"
+    is_seen = seen.pull is not None and COPILOT_LOGIN in seen.pull.requested
+    return record.done.get(name) or (record.begun.get(name) if is_seen else None)
+
+
+def _merge(seen: Seen, run: RunRecord) -> Merge:
+    pull, plan = seen.pull, seen.plan
+    assert pull is not None
+    if pull.is_queued:
+        return Merge.QUEUED
+    if pull.is_draft or plan.merge == MANUAL or seen.is_stacked:
+        return Merge.MANUAL
+    if not _is_approved(seen, run) or objections(seen.reviews):
+        return Merge.UNAPPROVED
+    refused = run.delivery.done.get(f"merge-refused:{run.delivery.head}:{seen.base}", {})
+    is_refused = refused.get("mark") == asked_mark(run, "merge-refused")  # nobody has said since: try again
+    return Merge.REFUSED if is_refused else Merge.FREE
+
+
+def _is_robot_due(seen: Seen, run: RunRecord, now: float) -> bool:
+    """The workflow would approve it, and has not: GitHub may hold back what Copilot's review starts."""
+    if not seen.has_robot or seen.pull is None or run.delivery.is_done("start-robot", run.delivery.head):
+        return False
+    content, since = seen.content or (run.delivery.head,), _content_since(seen, run)
+    pull = seen.pull._replace(pushed=run.delivery.pushed_at or seen.pull.pushed)  # we know that better
+    ruling = judge(evaluate(pull, now, seen.files, content=content, pushed=since), Rules())
+    return ruling.word == APPROVE and not ruling.is_standing
+
+
+def _content_since(seen: Seen, run: RunRecord) -> float:
+    first = (seen.content or (run.delivery.head,))[-1]
+    return float(run.delivery.done.get(f"push:{first}", {}).get("at", run.delivery.pushed_at))
+
+
+def _in_time(merge: Merge, seen: Seen, run: RunRecord, now: float) -> Merge:
+    """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn."""
+    is_theirs = merge in (Merge.UNAPPROVED, Merge.MANUAL) and not seen.is_stacked
+    return Merge.LATE if is_theirs and now >= _approval_ends(seen, run) else merge
+
+
+def _approval_ends(seen: Seen, run: RunRecord) -> float:
+    since = max(run.delivery.pushed_at or run.delivery.began, asked_at(run, "approval-late", run.delivery.head))
+    return since + seen.plan.approval_patience
+
+
+def _is_approved(seen: Seen, run: RunRecord) -> bool:
+    plan = seen.plan
+    if plan.merge != WHEN_APPROVED and plan.review != HUMAN:
+        return True
+    given = approvals(seen.reviews, seen.content or (run.delivery.head,), seen.files)
+    return any(not one.is_bot for one in given) if plan.review == HUMAN else bool(given)
+
+
+def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | None:
+    """When time alone makes a difference."""
+    record, plan = run.delivery, seen.plan
+    ends = []
+    if facts.ci is Ci.PENDING:
+        ends.append(_checks_since(run) + plan.check_patience)
+        ends.append(_appear_since(seen, record) + plan.grace)
+    if facts.review is Review.WAITED:
+        first = (seen.content or (record.head,))[-1]
+        asked = _asked_for(seen, record, first) or {"at": now}
+        ends.append(max(float(asked["at"]), asked_at(run, "silence", first)) + plan.review_patience)
+    if seen.has_robot and not record.is_done("start-robot", record.head):
+        ends.append(_content_since(seen, run) + Rules().min_age + 1.0)
+    return min((at for at in (*ends, _approval_ends(seen, run)) if at > now), default=now + plan.approval_patience)
