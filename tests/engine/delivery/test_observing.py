@@ -24,9 +24,11 @@ from bmad_autopilot.core.facts import Pull as PullFact
 from bmad_autopilot.core.records import Check, StoryRecord
 from bmad_autopilot.core.rules import Action
 from bmad_autopilot.core.to_merged import TO_MERGED
+from bmad_autopilot.engine.delivery.branch_facts import MAX_BASES
 from bmad_autopilot.engine.delivery.lines import TakenIn
-from bmad_autopilot.engine.delivery.observing import MAX_BASES, WAITS_FOR, asked_mark, waits_for
+from bmad_autopilot.engine.delivery.observing import WAITS_FOR, waits_for
 from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.delivery.said import asked_mark
 from bmad_autopilot.engine.delivery.threads import FIXED
 from bmad_autopilot.github.approval import ROBOT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
