@@ -7,7 +7,7 @@ import pytest
 
 from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.facts import Ci, Gate, Line, Threads
-from bmad_autopilot.engine.delivery import observing, seeing, threads
+from bmad_autopilot.engine.delivery import branch_facts, pull_facts, seeing, threads
 from bmad_autopilot.engine.delivery.plan import WHEN_APPROVED, Plan
 from bmad_autopilot.engine.delivery.seeing import Seen
 from bmad_autopilot.github.pulls import PullState
@@ -18,7 +18,7 @@ from bmad_autopilot.sim.memory_lines import MemoryLines
 from bmad_autopilot.sim.played import Played
 from bmad_autopilot.sim.simulate_delivery import play_delivery
 
-SEEDS = range(150)
+SEEDS = range(60)
 ROUGH = DeliveryOptions(epics=2, stories=1, crash_rate=0.05, fault_rate=0.1)
 STRICT = ROUGH._replace(plan=Plan(merge=WHEN_APPROVED))
 
@@ -77,12 +77,12 @@ def _only_done(seen: Seen, record: DeliveryRecord, head: str) -> Mapping[str, An
 
 
 def test_a_review_that_was_asked_for_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "_asked_for", _only_done)
+    monkeypatch.setattr(pull_facts, "_asked_for", _only_done)
     breaks("no_review_is_asked_for_twice", options=STRICT)
 
 
 def test_a_check_that_was_run_again_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "_is_rerun", lambda seen, record: record.is_done("rerun", record.head))
+    monkeypatch.setattr(pull_facts, "_is_rerun", lambda seen, record: record.is_done("rerun", record.head))
     breaks("nothing_is_run_again_twice", options=ROUGH._replace(crash_rate=0.0, fault_rate=0.3))
 
 
@@ -99,7 +99,7 @@ def test_a_check_that_was_run_again_and_not_looked_for(monkeypatch: pytest.Monke
 def test_a_merge_without_a_guard(
     monkeypatch: pytest.MonkeyPatch, guard: str, instead: Callable[..., Any], saying: str
 ) -> None:
-    monkeypatch.setattr(observing, guard, instead)
+    monkeypatch.setattr(branch_facts if guard == "_gate" else pull_facts, guard, instead)
     acts = ("object", "object", "object", "remark", "remark")
     breaks("nothing_is_merged_unproven", saying, STRICT._replace(acts=acts))
 
@@ -133,12 +133,12 @@ def test_a_push_over_other_peoples_commits(monkeypatch: pytest.MonkeyPatch) -> N
         self._hub.model.push(branch, commit)
 
     monkeypatch.setattr(MemoryLines, "push", push)
-    monkeypatch.setattr(observing, "_foreign", lambda *_: Line.AHEAD)
+    monkeypatch.setattr(branch_facts, "_foreign", lambda *_: Line.AHEAD)
     breaks("no_commit_is_pushed_over", options=ROUGH._replace(acts=("push", "force-push", "remark")))
 
 
 def test_foreign_commits_that_nobody_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "_foreign", lambda *_: Line.ALLOWED)
+    monkeypatch.setattr(branch_facts, "_foreign", lambda *_: Line.ALLOWED)
     breaks("foreign_commits_are_left_alone", options=ROUGH._replace(acts=("push", "push", "remark")))
 
 

@@ -44,7 +44,7 @@ RECORDS = frozenset(
 )
 EVERY_POINT = frozenset(
     (
-        *((kind, phase) for kind in INTENTS for phase in (Phase.BEFORE_INTENT, Phase.AFTER_INTENT)),
+        *((kind, phase) for kind in INTENTS - {"effect"} for phase in (Phase.BEFORE_INTENT, Phase.AFTER_INTENT)),
         *((kind, Phase.AFTER_EFFECT) for kind in EFFECTS),
         *((kind, Phase.AFTER_RECORD) for kind in RECORDS),
     )

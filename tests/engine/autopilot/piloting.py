@@ -118,7 +118,8 @@ class Pilot:
         shutil.rmtree(self.folder)
         shutil.copytree(f"{self.folder}.kept", self.folder, symlinks=True)
         self.model = self._github()
-        self.model.open_pull(PullOrder(BRANCH, "main", "Epic 1: Accounts", "…"))
+        if self.refs.head_of(BRANCH):
+            self.model.open_pull(PullOrder(BRANCH, "main", "Epic 1: Accounts", "…"))
         self.model.effects.all.clear()
 
 

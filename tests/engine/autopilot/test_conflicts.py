@@ -7,6 +7,7 @@ import pytest
 from bmad_autopilot.sim.github.ci import Job, SimCI
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
+from bmad_autopilot.sim.github.records import SimPull
 from tests.engine.autopilot.piloting import Pilot
 from tests.support import git
 
@@ -20,10 +21,13 @@ def in_conflict(folder: Path, settings: str) -> Pilot:
     SimCI(pilot.model, [Job("test", takes=10.0)])
     SimCopilot(pilot.model, takes=10.0)
     SimMaintainer(pilot.model, looks_after=20.0)
-    maria = SimHuman(pilot.model, "lena")
-    pilot.model.listeners.append(
-        lambda event, pull: maria.push("main", {CODE: THEIRS}, "Meanwhile") if event == "opened" else None
-    )
+    lena = SimHuman(pilot.model, "lena")
+
+    def hear(event: str, pull: SimPull) -> None:
+        if event == "opened":
+            lena.push("main", {CODE: THEIRS}, "Meanwhile")
+
+    pilot.model.listeners.append(hear)
     return pilot
 
 

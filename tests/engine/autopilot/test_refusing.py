@@ -15,9 +15,18 @@ from tests.engine.autopilot.piloting import BRANCH, Pilot, git_only, run_git
 from tests.support import git
 
 
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Pilot:
+    """Made once."""
+    pilot = Pilot(tmp_path_factory.mktemp("refusing") / "p")
+    pilot.keep()
+    return pilot
+
+
 @pytest.fixture
-def pilot(tmp_path: Path) -> Pilot:
-    return Pilot(tmp_path / "p")
+def pilot(fresh: Pilot) -> Pilot:
+    fresh.put_back()
+    return fresh
 
 
 def refused_by_gh(pilot: Pilot) -> AutopilotError:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import answer
 from bmad_autopilot.sim.github.ci import Job, SimCI
@@ -13,6 +15,7 @@ from bmad_autopilot.sim.github.records import SimPull
 from tests.engine.autopilot.piloting import Pilot
 
 
+@pytest.mark.real  # two whole epics: seconds that `make test` has not
 def test_an_answer_is_taken_up_while_another_epic_is_watched(tmp_path: Path) -> None:
     """Without being started again."""
     pilot = Pilot(tmp_path / "p", epics=2)
