@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from bmad_autopilot.cli import bmad
 from tests.support import ProjectMaker
 from tests.terminals import piped
 
@@ -42,13 +45,12 @@ def test_the_status_it_shows(project: ProjectMaker) -> None:
     assert shown.stdout == block("bmad status")
 
 
-def test_every_command_it_names_exists(project: ProjectMaker) -> None:
-    sample = project(board=BOARD, era="build")
+def test_every_command_it_names_exists() -> None:
     commands = re.findall(r"^\$ bmad ([^#\n]+)", README.read_text(encoding="utf-8"), re.M)
     assert len(commands) >= 8
     for command in commands:
-        done = piped(*command.split(), "--help", cwd=sample.root)
-        assert done.returncode == 0, command
+        done = CliRunner().invoke(bmad, [*command.split(), "--help"])
+        assert done.exit_code == 0, command
 
 
 def test_it_stays_short() -> None:

@@ -99,6 +99,14 @@ def test_the_command_that_goes_on(sample: SampleProject, status: str, commands: 
     assert [command for command, _ in told(sample, status).next] == commands
 
 
+def test_what_waits_for_others_is_watched_by_the_autopilot(sample: SampleProject) -> None:
+    run = fold(ENTRIES)
+    run.delivery.pull, run.delivery.waits = 12, {"why": "its checks"}
+    found = told(sample, "pending", run=run)
+    assert found.why == "#12 waits for its checks"
+    assert [command for command, _ in found.next] == ["bmad autopilot", "bmad pr status"]
+
+
 def test_taking_over_in_the_agents_own_conversation(sample: SampleProject) -> None:
     lines = told(sample, "handed-over").hand_over
     assert lines == (f"cd {sample.root} && claude --resume 'a b'",)

@@ -94,3 +94,20 @@ def test_a_broken_promise_fails_with_the_command_to_see_it_again(
     assert "breaks a promise" in done.output
     assert "no liar reaches done" in done.output
     assert "see it again: bmad simulate --seed" in done.output
+
+
+def test_deliveries_are_rehearsed_to_merged_pull_requests(tmp_path: Path) -> None:
+    done = piped("simulate", "--delivery", "--seeds", "3", "--json", cwd=tmp_path)
+    totals = validated(done.stdout)["totals"]
+    assert (done.returncode, totals["broken"]) == (0, 0)
+    assert totals["pulls"] >= 3
+    told = piped("simulate", "--delivery", "--epics", "1", "--stories", "1", "--seed", "2", cwd=tmp_path).stdout
+    assert "pull request #1 is opened for feature/epic-1" in told
+    assert "1 pull requests:" in told
+
+
+@pytest.mark.parametrize("options", [("--workflow", "full"), ("--epics", "6")])
+def test_what_a_delivery_cannot_play(tmp_path: Path, options: tuple[str, str]) -> None:
+    done = piped("simulate", "--delivery", *options, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert options[1] in done.stderr

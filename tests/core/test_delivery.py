@@ -85,6 +85,12 @@ def test_what_we_push_is_ours_and_brings_the_content() -> None:
     assert (record.pushed, record.pushed_at, record.content, record.known) == ("h1", 102.0, False, {"h1"})
 
 
+def test_what_is_pushed_back_brings_what_it_brought_before() -> None:
+    """Else it would pass for a head that differs from an older one by the base alone."""
+    record = delivery(BEGUN, PUSH, PUSHED, ("did", {"do": "push", "key": "h1", "content": False}))
+    assert (record.done["push:h1"]["content"], record.pushed_at) == (True, 103.0)
+
+
 def test_a_pull_request_is_known_by_its_number() -> None:
     opened: Entry = ("did", {"do": "open-pull", "key": "feature/epic-1", "number": 12})
     assert delivery(BEGUN, opened).pull == 12
@@ -122,6 +128,7 @@ def test_what_others_pushed_is_content_and_known_from_then_on() -> None:
     record = delivery(BEGUN, PUSH, PUSHED, ("foreign-taken", {"sha": "h2", "remote": "f1"}))
     assert (record.head, record.content) == ("h2", True)
     assert record.known == {"h1", "f1"}
+    assert record.pushed == "f1"  # from there we go on
 
 
 def test_a_rounds_commit_is_the_new_head_and_a_storys_is_not() -> None:

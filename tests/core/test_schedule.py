@@ -70,6 +70,15 @@ def test_no_other_epic_is_begun_while_as_many_as_allowed_are_pending() -> None:
     assert choose_lane(pending, [ONE], most=3).phase is Phase.FIND_EPIC
 
 
+@pytest.mark.parametrize("stage", [Stage.WORK, Stage.MOVED])
+def test_whose_agent_is_at_work_comes_first(stage: Stage) -> None:
+    """Another may switch the checkout to its own branch under it."""
+    busy = lane("epic-2", stage, delivered=False)._replace(is_busy=True)
+    assert choose_lane([lane("epic-1", Stage.MOVED), busy], [], most=5).key == "epic-2"
+    asks = busy._replace(stage=Stage.ASKS)
+    assert choose_lane([lane("epic-1", Stage.MOVED), asks], [], most=5).key == "epic-1"
+
+
 def test_a_wait_ends_with_the_first_of_its_times() -> None:
     waits = [lane("a", Stage.WAITS, until=90.0), lane("b", Stage.WAITS, until=50.0), lane("c", Stage.WAITS)]
     assert choose_lane(waits, [], most=5).until == 50.0

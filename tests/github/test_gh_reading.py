@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.github.forge import ForgeError, Trouble
 from bmad_autopilot.github.gh_checks import read_checks
-from bmad_autopilot.github.gh_reading import read_mark, read_pull, read_review, read_thread
+from bmad_autopilot.github.gh_reading import nodes, read_mark, read_pull, read_review, read_thread
 from bmad_autopilot.github.pulls import CheckState, Pull
 from tests.github.gh_script import check_run, comment, mark, pull, review, thread
 
@@ -142,6 +142,16 @@ def test_of_one_name_the_newest_counts() -> None:
     assert len(read_checks([new, other])) == 2
 
 
+def test_a_workflow_that_failed_is_not_hidden_by_another_of_the_same_name() -> None:
+    def of_file(number: int) -> dict[str, object]:
+        run = {"databaseId": number, "event": "pull_request", "workflow": {"name": "CI", "databaseId": number}}
+        return {"app": {"slug": "github-actions"}, "workflowRun": run}
+
+    red = check_run("build", "FAILURE", checkSuite=of_file(1), startedAt="2026-11-16T09:00:00Z")
+    green = check_run("build", "SUCCESS", checkSuite=of_file(2), startedAt="2026-11-16T09:05:00Z")
+    assert {check.state for check in read_checks([red, green])} == {CheckState.FAILED, CheckState.PASSED}
+
+
 def test_another_apps_check_is_no_job() -> None:
     (check,) = read_checks([check_run("a", checkSuite={"app": {"slug": "other"}, "workflowRun": None})])
     assert (check.job, check.run, check.app) == (0, 0, "other")
@@ -150,3 +160,9 @@ def test_another_apps_check_is_no_job() -> None:
 def test_a_context_of_a_kind_that_we_do_not_know_is_odd() -> None:
     with pytest.raises(ForgeError):
         read_checks([{"__typename": "Oracle"}])
+
+
+def test_a_hole_in_a_list_is_odd() -> None:
+    """It may have been the thread that is open, or the check that failed."""
+    with pytest.raises(ForgeError, match="a node of reviewThreads"):
+        nodes({"nodes": [{"id": "T"}, None]}, "reviewThreads")

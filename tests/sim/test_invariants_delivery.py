@@ -8,7 +8,7 @@ import pytest
 from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.facts import Ci, Gate, Line, Threads
 from bmad_autopilot.engine.delivery import branch_facts, pull_facts, seeing, threads
-from bmad_autopilot.engine.delivery.plan import WHEN_APPROVED, Plan
+from bmad_autopilot.engine.delivery.plan import AUTO, NOBODY, WHEN_APPROVED, Plan
 from bmad_autopilot.engine.delivery.seeing import Seen
 from bmad_autopilot.github.pulls import PullState
 from bmad_autopilot.sim.delivery_scenario import DeliveryOptions
@@ -21,6 +21,7 @@ from bmad_autopilot.sim.simulate_delivery import play_delivery
 SEEDS = range(60)
 ROUGH = DeliveryOptions(epics=2, stories=1, crash_rate=0.05, fault_rate=0.1)
 STRICT = ROUGH._replace(plan=Plan(merge=WHEN_APPROVED))
+OWN = ROUGH._replace(plan=Plan(merge=AUTO, review=NOBODY), acts=())  # nobody's word is waited for
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +84,7 @@ def test_a_review_that_was_asked_for_and_not_looked_for(monkeypatch: pytest.Monk
 
 def test_a_check_that_was_run_again_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull_facts, "_is_rerun", lambda seen, record: record.is_done("rerun", record.head))
-    breaks("nothing_is_run_again_twice", options=ROUGH._replace(crash_rate=0.0, fault_rate=0.3))
+    breaks("nothing_is_run_again_twice", options=OWN._replace(fault_rate=0.3))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,6 @@ def test_a_check_that_was_run_again_and_not_looked_for(monkeypatch: pytest.Monke
         ("_ci", lambda *_: Ci.GREEN, "its checks are"),
         ("worst", lambda *_: Threads.NONE, "threads are open"),
         ("_is_approved", lambda *_: True, "nobody has approved"),
-        ("objections", lambda *_: [], "ask for changes"),
         ("_gate", lambda *_: Gate.PASSED, "our own checks"),
     ],
 )
@@ -102,6 +102,12 @@ def test_a_merge_without_a_guard(
     monkeypatch.setattr(branch_facts if guard == "_gate" else pull_facts, guard, instead)
     acts = ("object", "object", "object", "remark", "remark")
     breaks("nothing_is_merged_unproven", saying, STRICT._replace(acts=acts))
+
+
+def test_a_merge_against_somebodys_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull_facts, "objections", lambda *_: [])
+    monkeypatch.setattr(pull_facts, "UNDECIDED", ())
+    breaks("nothing_is_merged_unproven", "ask for changes", OWN._replace(acts=("object",) * 60))
 
 
 def test_an_approval_of_what_it_held_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,9 +156,9 @@ def test_a_branch_that_is_deleted_unmerged() -> None:
     assert list(promise_of("only_merged_branches_are_deleted")(played))
 
 
-def test_a_pull_request_that_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.sim.memory_pilot.moved_lanes", lambda *_: set())
-    breaks("everything_ends", "waits for")
+def test_checks_that_are_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull_facts, "_ci", lambda *_: Ci.PENDING)
+    breaks("everything_ends", "waits for its checks")
 
 
 def test_a_merge_into_another_branch_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:

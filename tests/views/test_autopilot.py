@@ -40,6 +40,17 @@ def test_what_is_planned() -> None:
     assert next(outset_lines(PLAN._replace(epics=()), Terminal("never"))) == "autopilot: no epic is left to begin"
 
 
+def test_a_pattern_that_no_epic_has_is_named() -> None:
+    told = list(outset_lines(PLAN._replace(epics=(), unmatched=("zzz\x1b[2J",)), Terminal("never")))
+    assert told[-1].startswith("  ! no epic's number or title holds zzz")
+    assert "\x1b" not in told[-1]
+
+
+def test_what_is_left_as_it_stands_asks_nothing() -> None:
+    told = lines(Came(130, (), (WAITS._replace(stage="work", pull=0, why=""),), ()))
+    assert told[1] == "  epic-1 is left as it stands"
+
+
 def test_what_it_came_to() -> None:
     told = lines(Came(3, ("epic-1",), (WAITS._replace(key="epic-2"),), (("bmad autopilot", "go on"),)))
     assert told == [

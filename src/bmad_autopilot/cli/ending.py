@@ -109,6 +109,9 @@ def _not_held(end: RunEnd) -> str:
 
 
 def _why(end: RunEnd, left: tuple[tuple[str, str], ...]) -> str:
+    if end.status == "pending":
+        number = f"#{end.record.delivery.pull} " if end.record.delivery.pull else ""
+        return f"{number}waits for {(end.record.delivery.waits or {}).get('why') or 'its turn'}"
     if end.status != "not-done":
         return ""
     story = end.record.stories.get(end.lane.key)
@@ -164,6 +167,9 @@ def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) 
         ]
     if end.status == "waiting":
         return [("bmad resume", "once it can go on")]
+    if end.status == "pending":
+        look = [("bmad pr status", "how it stands")] if end.record.delivery.pull else []
+        return [("bmad autopilot", "watch it, and go on with the epics meanwhile"), *look]
     if end.status == "not-done" and story in end.record.stories:
         return [(command("board", "set", story, READY), "let it be worked on again"), *_after(lane, epics, retro)]
     if end.status in ("left", "paused"):

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, AutopilotError, UsageError
 
 if TYPE_CHECKING:
     from ..github.forge import Forge
+    from ..github.pulls import Pull
     from ..project.open import Project
     from ..views.pulls import PullTold
 
@@ -51,7 +52,7 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
     from .facts import print_json, terminal
 
     project, forge = _forge(ctx)
-    pull = forge.pull(number)
+    pull = _pull(forge, number)
     rules = Rules(require_checks=project.config.require_checks)
     if project.config.require_review != "copilot":
         rules = rules._replace(reviewer="")
@@ -73,6 +74,19 @@ def sync(ctx: click.Context, as_json: bool) -> NoReturn:
     from .autopilot import fly
 
     fly(ctx, Wishes(once=True), as_json=as_json)
+
+
+def _pull(forge: "Forge", number: int) -> "Pull":
+    from ..github.forge import ForgeError, Trouble
+
+    try:
+        return forge.pull(number)
+    except ForgeError as error:
+        if error.trouble is not Trouble.MISSING:
+            raise
+        name = forge.repository().full_name  # says so itself where that is what is missing
+        hint = "bmad pr status shows those that are open"
+        raise AutopilotError(f"{name} has no pull request #{number}", hint=hint) from None
 
 
 def _forge(ctx: click.Context) -> "tuple[Project, Forge]":

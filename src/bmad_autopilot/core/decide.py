@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from .facts import VALUES, Facts
+from .facts import VALUES, Delivery, Facts
 from .rules import Action, Rule
 from .table import TABLE
 
@@ -16,13 +16,19 @@ WAITS = (
 )
 
 _FIELDS = {name: index for index, name in enumerate(Facts._fields)}
-_TESTS = tuple(
-    (rule, tuple((_FIELDS[name], frozenset(values)) for name, values in rule.when.items())) for rule in TABLE
-)
+# For each stage of a delivery the rows that can fit: most of the table is about one of them alone.
+_TESTS = {
+    stage: tuple(
+        (rule, tuple((_FIELDS[name], frozenset(values)) for name, values in rule.when.items()))
+        for rule in TABLE
+        if stage in rule.when.get("delivery", (stage,))
+    )
+    for stage in Delivery
+}
 
 
 def decide(facts: Facts) -> Rule:
-    for rule, tests in _TESTS:
+    for rule, tests in _TESTS[facts.delivery]:
         for index, values in tests:
             if facts[index] not in values:
                 break

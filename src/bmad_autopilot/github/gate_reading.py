@@ -44,7 +44,7 @@ query Gate($owner: String!, $name: String!, $number: Int!,
             __typename
             ... on CheckRun {
               name status conclusion startedAt isRequired(pullRequestNumber: $number)
-              checkSuite { app { slug } workflowRun { databaseId event workflow { name } } }
+              checkSuite { app { slug } workflowRun { databaseId event workflow { databaseId name } } }
             }
             ... on StatusContext { context state isRequired(pullRequestNumber: $number) }
           }
@@ -183,7 +183,8 @@ def newest_checks(nodes: Sequence[Mapping[str, Any]], run: int) -> tuple[CheckFa
         name = workflow["workflow"]["name"]
         is_own = app == "github-actions" and (name == GATE_WORKFLOW or 0 < run == workflow["databaseId"])
         fact = CheckFact(node["name"], _check_state(node), bool(node["isRequired"]), is_own)
-        key = ("check", app, name, workflow["event"] or "", node["name"])
+        file = str(workflow["workflow"].get("databaseId"))  # two may have the same name
+        key = ("check", app, name, file, workflow["event"] or "", node["name"])
         started = node["startedAt"] or "~"  # one that has not begun is newer than any that has
         if key not in found or found[key][0] <= started:
             found[key] = (started, fact)

@@ -40,7 +40,8 @@ def read_checks(found: Iterable[Node]) -> tuple[RemoteCheck, ...]:
         else:
             raise odd("a check run or a status", kind)
         event = optional(context, "checkSuite", "workflowRun", "event")
-        key = (str(kind), check.name, check.workflow, check.app, event)
+        file = inner(context, "checkSuite", "workflowRun", "workflow", "databaseId")  # two may have the same name
+        key = (str(kind), check.name, check.workflow, str(file), check.app, event)
         age = check.started or (inf if check.state is CheckState.PENDING else 0.0)
         if key not in newest or age >= newest[key][0]:
             newest[key] = (age, check)

@@ -60,7 +60,7 @@ fragment Checks on StatusCheckRollupContextConnection {{
     ... on CheckRun {{
       databaseId name status conclusion startedAt completedAt detailsUrl
       isRequired(pullRequestNumber: $number)
-      checkSuite {{ app {{ slug }} workflowRun {{ databaseId event workflow {{ name }} }} }}
+      checkSuite {{ app {{ slug }} workflowRun {{ databaseId event workflow {{ databaseId name }} }} }}
     }}
     ... on StatusContext {{
       context state targetUrl createdAt

@@ -274,9 +274,9 @@ def _waits_in_vain(played: Played, session: Session, waits: Mapping[str, Any] | 
     why = str(waits["why"]) if waits else "nothing"
     if why in _OTHERS:
         return
-    if "which it stands on" in why or why.endswith("does not hold what was merged"):
+    if "which it stands on" in why or "does not hold what was merged" in why:
         return
-    if why.startswith("the work tree"):
+    if why.startswith("the work tree") or "has no branch" in why:
         others = [one for one in played.sessions if one is not session]
         if any(not fold(played.journal(one.run)).ended for one in others):
             return

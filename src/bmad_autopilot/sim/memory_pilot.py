@@ -22,6 +22,7 @@ from .scenario import Cast
 
 INTERVAL = 10.0  # seconds between two looks at what is pending
 RESCAN = 600.0
+SELDOM = 6 * 3600.0
 QUIET = 3 * 86400.0  # seconds after the last thing that happened
 IDLE = ("pending", "trouble", "resumed")  # what is noted of a lane that comes no further
 
@@ -135,15 +136,20 @@ class MemoryPilot:
                 return None
             following = world.next_event()
             self._last = self._last if following is None else world.now
-            if world.now > self._last + QUIET and not self._is_held_up():
+            if world.now > self._last + (2 * QUIET if self._is_held_up() else QUIET):
                 return "quiet"
-            times = [held.until for held in self._waiting() if held.until is not None]
+            times = [self._until(held, following) for held in self._waiting() if held.until is not None]
             happens = [] if following is None else [max(following, world.now + INTERVAL), rescan]
             world.advance(min([*times, *happens], default=rescan))
             if following is not None and world.now >= rescan:
                 self._wake({held.folder for held in self._waiting()})
                 return None
         return None
+
+    def _until(self, held: Held, following: float | None) -> float:
+        """Where nothing is to happen any more, who is held up is looked at now and then: that says as much."""
+        until = held.until or self._world.now
+        return until if held.fingerprint or following is not None else max(until, self._world.now + SELDOM)
 
     def _is_held_up(self) -> bool:
         """By a forge that is away: that passes."""

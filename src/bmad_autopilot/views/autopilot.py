@@ -23,6 +23,7 @@ class Outset(NamedTuple):
     stacks: str  # what an epic begins from
     agents: str
     checks: str
+    unmatched: tuple[str, ...] = ()  # patterns that no epic here has
 
 
 class LaneTold(NamedTuple):
@@ -65,13 +66,15 @@ def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
     for label, text in rows:
         if text:
             yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+    for text in view.unmatched[:MOST]:
+        yield from fit(f"  ! no epic's number or title holds {clean(text)}", out, " " * 4)
 
 
 _STAGES = {
     "waits": ("waits for", "cyan"),
     "asks": ("asks you:", "yellow"),
     "blocked": ("is blocked:", "red"),
-    "work": ("stands", "yellow"),
+    "work": ("is left as it stands", "yellow"),
     "moved": ("can go on", "yellow"),
 }
 

@@ -1,11 +1,20 @@
 """The lanes that are not over: in the order in which they were begun, whichever was driven last."""
 
-from bmad_autopilot.core.delivery import DeliveryRecord
-from bmad_autopilot.core.records import RunRecord
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bmad_autopilot.core.delivery import DeliveryRecord, PullRound
+from bmad_autopilot.core.records import CallRecord, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.schedule import Stage
-from bmad_autopilot.engine.autopilot.lanes import Held, last_pending, placed
+from bmad_autopilot.engine.autopilot.lanes import Held, after, last_pending, placed
+from bmad_autopilot.engine.autopilot.watching import moved_lanes
 from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.driving import RunEnd
 from bmad_autopilot.engine.lane import Lane
+from bmad_autopilot.github.forge import Forge
+from bmad_autopilot.github.pulls import PullMark, PullState
 from bmad_autopilot.workflows.pipelines import PIPELINES
 
 
@@ -32,3 +41,36 @@ def test_a_new_one_comes_last() -> None:
 def test_nothing_stands_on_what_is_merged_or_not_delivered_yet() -> None:
     assert last_pending([held(1, merged="abc"), held(2, began=0.0)]) is None
     assert last_pending([]) is None
+
+
+def test_a_round_of_mending_lies_in_the_checkout() -> None:
+    one = held(1)
+    assert (one.is_at_work, one.view().is_delivered) == (False, True)
+    one.record.delivery.rounds.append(PullRound("epic-1.pr-1", "points"))
+    one.record.stories["epic-1.pr-1"] = StoryRecord("epic-1.pr-1", steps=[StepRecord(1, "fix-issues", 1)])
+    assert (one.is_at_work, one.is_busy, one.view().is_delivered) == (True, False, False)
+    one.record.stories["epic-1.pr-1"].steps[0].calls.append(CallRecord(1))
+    assert one.view().is_busy
+
+
+def test_what_waits_for_the_forge_itself_is_not_looked_at_before_its_time() -> None:
+    """Else whoever is told to come back later asks again at once."""
+
+    class Hub:
+        def watch(self, numbers: list[int]) -> list[PullMark]:
+            return [PullMark(one, PullState.OPEN, "feature/epic-1", "main", "h1", "mark") for one in numbers]
+
+    away = held(1)._replace(until=60.0)
+    away.record.delivery.pull = 1
+    forge = cast(Forge, Hub())
+    assert moved_lanes([away], 10.0, forge, lambda _: None) == set()
+    assert moved_lanes([away], 60.0, forge, lambda _: None) == {"run-1"}
+    assert moved_lanes([away._replace(fingerprint="old")], 10.0, forge, lambda _: None) == {"run-1"}
+    assert moved_lanes([away._replace(fingerprint="mark")], 10.0, forge, lambda _: None) == set()
+
+
+@pytest.mark.parametrize("status", ["left", "paused"])
+def test_what_somebody_has_stopped_asks_nothing(tmp_path: Path, status: str) -> None:
+    for began, stage in ((0.0, Stage.WORK), (1.0, Stage.MOVED)):
+        one = held(1, began=began)
+        assert after(RunEnd(status, one.record, str(tmp_path), one.lane)).stage is stage

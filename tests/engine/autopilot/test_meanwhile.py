@@ -127,12 +127,12 @@ def test_our_branch_is_overwritten(pilot: Pilot) -> None:
 
 
 def test_a_rule_of_the_branch_that_is_not_met(pilot: Pilot) -> None:
-    pilot.model.repository.protections["main"] = Protection(approvals=2)
+    pilot.model.repository.protections["main"] = Protection(checks=("deploy",))
     green(pilot)
     assert pilot.fly().end.exit_code == 3
     question = pilot.question()
     assert "The forge would not merge Pull request #1" in question.question
-    assert "At least 2 approving review is required" in question.context
+    assert 'Required status check "deploy" is expected' in question.context
     assert not pilot.effects("merge")
 
 

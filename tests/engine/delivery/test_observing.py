@@ -241,7 +241,7 @@ def test_a_merge_counts_once_the_base_holds_it() -> None:
     assert (look.facts.forge, look.until) == (Forge.AWAY, NOW + 2)
     made.now_at = NOW + 100  # it does not come: others are seen to meanwhile
     look = made.look()
-    assert (look.until, look.why) == (NOW + 700, "main does not hold what was merged")
+    assert (look.until, look.why) == (NOW + 700, "main does not hold what was merged into main")
     made.remote[BASE] = "m1"
     assert (made.facts().pull, made.facts().proof, made.facts().cleared) == (PullFact.MERGED, Proof.NONE, False)
     made.run.delivery.proof = "differs"

@@ -213,6 +213,8 @@ def test_a_review_that_asks_for_changes_in_words_is_a_point() -> None:
     assert point.due is Threads.REPLY
     said = comment(VIEWER, f"Done.\n\n{reply_mark(point)}")
     assert points_of(pull(reviews=(CHANGES,), comments=(said,)), run, (), VIEWER.login) == []
+    forged = said._replace(author=STRANGER)
+    assert points_of(pull(reviews=(CHANGES,), comments=(forged,)), run, (), VIEWER.login) == [point]
     run.delivery.done[f"reply:{reply_key(point)}"] = {"at": 1.0}
     assert wishes(run, CHANGES) == []
 

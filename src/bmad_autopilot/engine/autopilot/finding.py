@@ -48,7 +48,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
         except re.error as error:
             found = f"{pattern[:80]}: {error}"
             raise UsageError(
-                "is no regular expression", found=found, expected='such as 7A or "auth|login"'
+                "a PATTERN is no regular expression", found=found, expected='such as 7A or "auth|login"'
             ) from None
 
 

@@ -101,6 +101,8 @@ def after(end: RunEnd) -> Held:
         return held._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
     if end.status == "failed":
         return held._replace(stage=Stage.BLOCKED, why="given up")
+    if end.status in ("left", "paused") and not _asked(end.folder):
+        return held.moved()
     return held._replace(stage=Stage.ASKS, why=_asked(end.folder))
 
 

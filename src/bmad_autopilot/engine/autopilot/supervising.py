@@ -86,6 +86,7 @@ class _Pilot:
         self.is_local = project.config.delivery == LOCAL
         self.lanes: list[Held] = []
         self.merged: list[str] = []
+        self._over: list[str] = []  # in this command; one that was left as it is on its branch is not begun again
         self._waiting = Waiting()
         self._forge: Forge | None = None
 
@@ -164,7 +165,7 @@ class _Pilot:
     def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
         """Only where one could be begun: each look costs points of the hour's."""
         if not self.wishes.once:
-            found += self._epics.found(self.lanes, self.merged)
+            found += self._epics.found(self.lanes, self._over)
             yield from found
 
     def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
@@ -183,6 +184,7 @@ class _Pilot:
     def _took(self, end: RunEnd) -> Ending | None:
         if end.status in ("completed", "not-done"):
             self.lanes = [held for held in self.lanes if held.folder != end.folder]
+            self._over.append(end.lane.key)
             if end.record.delivery.merged:
                 self.merged.append(end.lane.key)
                 self._telling.merged(end.lane.key, end.lane.epic or end.lane.key)

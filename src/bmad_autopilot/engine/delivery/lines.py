@@ -21,7 +21,7 @@ class Lines(Protocol):
 
     def contains(self, newer: str, older: str) -> bool: ...
     def fork_point(self, one: str, other: str) -> str:
-        """The newest commit that both hold."""
+        """The newest commit that both hold; empty: there is none, or `other` never came here."""
 
     def tree(self, commit: str) -> str: ...
     def code(self, commit: str) -> str:

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from ...core.delivery import DeliveryRecord
 from ...core.errors import AutopilotError
 from ...core.rules import Rule
 from ..looking import Look
@@ -9,6 +10,7 @@ from ..loop_state import Loop
 from .effects import effect, looked, nicety
 from .plan import LOCAL
 from .said import asked_mark
+from .seeing import Seen
 from .telling import squash_message
 
 PREFIX = "feature/"  # branches of ours
@@ -23,7 +25,10 @@ def merge(loop: Loop, look: Look, rule: Rule) -> None:
     pull, forge = seen.pull, loop.doors.forge()
     assert pull is not None
     if pull.needs_queue:
-        effect(loop, "enqueue", head, lambda: forge.enqueue(pull))
+        mark = asked_mark(
+            loop.run, "merge-refused"
+        )  # put out of it again, it is put in again once for each answer
+        effect(loop, "enqueue", head, lambda: forge.enqueue(pull), mark=mark)
         return
     merged = effect(loop, "merge", head, lambda: {"sha": forge.merge(pull.number, head, subject, body)})
     why = loop.run.delivery.failed.get(f"merge:{head}", "")
@@ -62,7 +67,7 @@ def clear_branch(loop: Loop, look: Look, rule: Rule) -> None:
         for mark in forge.pulls_of(PREFIX):
             if mark.base_ref == seen.branch and not mark.is_foreign:
                 forge.edit_pull(mark.number, base_ref=plan.base)
-        if seen.remote:
+        if seen.remote in _ours(seen, loop.run.delivery):
             forge.delete_branch(seen.branch, seen.remote)
 
     if plan.kind == LOCAL:
@@ -71,3 +76,9 @@ def clear_branch(loop: Loop, look: Look, rule: Rule) -> None:
         return
     with suppress(AutopilotError):  # somebody works in it: it is theirs to clear
         loop.doors.lines().forget(loop.lane.branch, plan.base)
+
+
+def _ours(seen: Seen, record: DeliveryRecord) -> set[str]:
+    """What was merged, or was there before. What somebody has pushed since is in no other branch."""
+    merged = {seen.pull.head} if seen.pull is not None else set()
+    return {*merged, *record.known} - {""}

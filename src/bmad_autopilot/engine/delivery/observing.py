@@ -1,6 +1,7 @@
 """How things stand with an epic on its way to the base branch, as facts of the table."""
 
 from ...core.delivery import DeliveryRecord
+from ...core.errors import AutopilotError
 from ...core.facts import (
     Base,
     Ci,
@@ -26,6 +27,7 @@ from .branch_facts import of_branch
 from .lines import Lines
 from .plan import LOCAL, MANUAL
 from .pull_facts import of_pull, until_of
+from .said import asked_at
 from .seeing import LAG, SETTLES, Seen, see
 from .threads import FIXED, Point, points_of
 
@@ -47,12 +49,12 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
         seen = see(doors, lane, run.delivery, run.checks)
     except ForgeError as error:
         return _blind(lane, facts, error, now)
+    except AutopilotError as error:  # git's, such as a base whose history is another by now: other epics go on
+        return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=str(error))
     if seen.unseen and now < seen.unseen + AGAIN:
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=now + LAG)
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
-        again = now + (LAG if now < seen.pull.merged_at + AGAIN else ELSEWHERE)
-        why = f"{seen.pull.base_ref} does not hold what was merged"
-        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=again, why=why)
+        return _merged_elsewhere(lane, facts, seen, run, now)
     points = _points(doors.lines(), seen, run)
     facts = of_branch(facts, seen, run)
     refused = _refused(facts, run.delivery)
@@ -90,6 +92,17 @@ def _blind(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Look:
         until = max(error.until, now + AGAIN)
         return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=until, why=str(error))
     return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=str(error))
+
+
+def _merged_elsewhere(lane: Lane, facts: Facts, seen: Seen, run: RunRecord, now: float) -> Look:
+    """The forge lags, or somebody has merged it into another branch; from there it may come to the base."""
+    assert seen.pull is not None
+    since = max(seen.pull.merged_at, asked_at(run, "forge", run.delivery.head))
+    is_over = now >= since + seen.plan.approval_patience
+    again = now + (LAG if now < seen.pull.merged_at + AGAIN else ELSEWHERE)
+    why = f"{seen.plan.base} does not hold what was merged into {seen.pull.base_ref}"
+    forge = Forge.REFUSED if is_over else Forge.AWAY
+    return Look(facts._replace(forge=forge), subject=lane.key, until=again, why=why)
 
 
 def _points(lines: Lines, seen: Seen, run: RunRecord) -> list[Point]:

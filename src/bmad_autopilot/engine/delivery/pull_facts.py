@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...core.delivery import DeliveryRecord
-from ...core.facts import Ci, Facts, Merge, Review
+from ...core.facts import Ci, Facts, Merge, Review, Threads
 from ...core.records import RunRecord
 from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge, objections
 from ...github.approving import evaluate
@@ -15,6 +15,7 @@ from .said import asked_at, asked_mark, decided
 from .seeing import Seen
 from .threads import Point, worst
 
+UNDECIDED = ("REVIEW_REQUIRED", "CHANGES_REQUESTED")  # as the repository's own rules count reviews
 AGAIN = 60.0  # seconds after which it is looked at again where nothing else says when
 
 
@@ -28,7 +29,7 @@ def of_pull(facts: Facts, seen: Seen, run: RunRecord, points: list[Point], now: 
         ci=_ci(seen, run, now),
         review=_review(seen, run, now),
         threads=worst(points),
-        merge=_in_time(_merge(seen, run), seen, run, now),
+        merge=_in_time(_merge(seen, run), worst(points), seen, run, now),
         robot=not _is_robot_due(seen, run, now),
     )
 
@@ -44,7 +45,7 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
         is_fine = not seen.plan.checks or decided(run, "no-checks", seen.branch) == "without-checks"
         return Ci.GREEN if is_fine else Ci.NONE
     if word == "pending":
-        return Ci.LATE if now >= _checks_since(run) + seen.plan.check_patience else Ci.PENDING
+        return Ci.LATE if now >= _checks_since(seen, run) + seen.plan.check_patience else Ci.PENDING
     if word == "red":
         again = any(check.job or check.run for check in seen.broken)
         return Ci.FLAKY if seen.plan.reruns and again and not _is_rerun(seen, record) else Ci.RED
@@ -71,11 +72,12 @@ def _appear_since(seen: Seen, record: DeliveryRecord) -> float:
     return max(record.pushed_at or seen.pull.pushed, seen.pull.created, *opened)
 
 
-def _checks_since(run: RunRecord) -> float:
+def _checks_since(seen: Seen, run: RunRecord) -> float:
     """What we did not push ourselves counts from when we took it up."""
     record = run.delivery
     again = record.done.get(f"rerun:{record.head}", {}).get("at", 0.0)
-    return max(record.pushed_at or record.began, float(again), asked_at(run, "ci-late", record.head))
+    began = max(_appear_since(seen, record), 0.0 if record.pushed_at else record.began)
+    return max(began, float(again), asked_at(run, "ci-late", record.head))
 
 
 def _review(seen: Seen, run: RunRecord, now: float) -> Review:
@@ -111,10 +113,12 @@ def _merge(seen: Seen, run: RunRecord) -> Merge:
         return Merge.QUEUED
     if pull.is_draft or plan.merge == MANUAL or seen.is_stacked:
         return Merge.MANUAL
-    if not _is_approved(seen, run) or objections(seen.reviews):
+    # An administrator's login would merge over the branch's own rule.
+    if not _is_approved(seen, run) or objections(seen.reviews) or pull.decision in UNDECIDED:
         return Merge.UNAPPROVED
-    refused = run.delivery.done.get(f"merge-refused:{run.delivery.head}:{seen.base}", {})
-    is_refused = refused.get("mark") == asked_mark(run, "merge-refused")  # nobody has said since: try again
+    record, mark = run.delivery, asked_mark(run, "merge-refused")
+    tried = (f"merge-refused:{record.head}:{seen.base}", f"enqueue:{record.head}")  # that, and not queued: put out
+    is_refused = any(record.done.get(name, {}).get("mark") == mark for name in tried)  # nobody said since: again
     return Merge.REFUSED if is_refused else Merge.FREE
 
 
@@ -133,14 +137,18 @@ def _content_since(seen: Seen, run: RunRecord) -> float:
     return float(run.delivery.done.get(f"push:{first}", {}).get("at", run.delivery.pushed_at))
 
 
-def _in_time(merge: Merge, seen: Seen, run: RunRecord, now: float) -> Merge:
-    """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn."""
-    is_theirs = merge in (Merge.UNAPPROVED, Merge.MANUAL) and not seen.is_stacked
+def _in_time(merge: Merge, threads: Threads, seen: Seen, run: RunRecord, now: float) -> Merge:
+    """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn, as long as
+    that one is under way."""
+    is_held = seen.is_stacked and seen.is_held
+    is_theirs = threads is Threads.STRANGE or (merge in (Merge.UNAPPROVED, Merge.MANUAL) and not is_held)
     return Merge.LATE if is_theirs and now >= _approval_ends(seen, run) else merge
 
 
 def _approval_ends(seen: Seen, run: RunRecord) -> float:
-    since = max(run.delivery.pushed_at or run.delivery.began, asked_at(run, "approval-late", run.delivery.head))
+    record = run.delivery
+    closed = (float(one["at"]) for name, one in record.done.items() if name.startswith("resolve:"))  # seen later
+    since = max(record.pushed_at or record.began, asked_at(run, "approval-late", record.head), *closed)
     return since + seen.plan.approval_patience
 
 
@@ -157,7 +165,7 @@ def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | No
     record, plan = run.delivery, seen.plan
     ends = []
     if facts.ci is Ci.PENDING:
-        ends.append(_checks_since(run) + plan.check_patience)
+        ends.append(_checks_since(seen, run) + plan.check_patience)
         ends.append(_appear_since(seen, record) + plan.grace)
     if facts.review is Review.WAITED:
         first = (seen.content or (record.head,))[-1]

@@ -126,10 +126,10 @@ FORMS: Mapping[str, Form] = {
         Cause.SILENCE,
     ),
     "approval-late": Form(
-        "{pull} is green and answered, and nobody has approved or merged it. Wait as long again?",
+        "{pull} is green, and what it waits for has not come. Wait as long again?",
         {"wait": "wait-more", ABORT: "abort"},
         "wait",
-        "approve it there, and it is merged",
+        "once that is there, it is merged",
         Cause.SILENCE,
     ),
     "merge-refused": Form(
@@ -175,7 +175,9 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
         return f"{record.head}:{seen.base}"
     if code == "no-checks" and seen is not None:
         return seen.branch
-    return str(record.pull) if code == "closed" else record.head
+    if code == "closed" and seen is not None and seen.pull is not None:
+        return str(seen.pull.number)
+    return record.head
 
 
 def _disputed(look: Look) -> Point:
@@ -220,7 +222,9 @@ def _of_checks(look: Look, run: RunRecord) -> str:
 
 def _of_refusal(look: Look, run: RunRecord) -> str:
     key = question_key("merge-refused", look, run)
-    return f"{run.delivery.done.get(f'merge-refused:{key}', {}).get('why', '')}\n{_url(look)}".strip()
+    refused = run.delivery.done.get(f"merge-refused:{key}")
+    why = str(refused.get("why", "")) if refused else "the merge queue has put it out, or somebody has"
+    return f"{why}\n{_url(look)}".strip()
 
 
 def _of_foreign(look: Look, run: RunRecord) -> str:
@@ -235,11 +239,22 @@ def _of_foreign(look: Look, run: RunRecord) -> str:
     return "\n".join([*lines, _url(look)])
 
 
+def _of_wait(look: Look, run: RunRecord) -> str:
+    seen = look.delivery.seen if look.delivery else None
+    why = "nobody has approved it, or merged it where that is a person's"
+    if look.facts.threads is Threads.STRANGE:
+        why = "review threads are open that a person has to close"
+    elif seen is not None and seen.is_stacked:
+        why = f"it stands on {seen.target}, whose pull request is not open"
+    return f"{why}\n{_url(look)}".strip()
+
+
 _CONTEXTS: Mapping[str, Callable[[Look, RunRecord], str]] = {
     "disputed": _of_thread,
     "pull-rounds": _of_points,
     "ci": _of_checks,
     "ci-late": _of_checks,
+    "approval-late": _of_wait,
     "merge-refused": _of_refusal,
     "foreign": _of_foreign,
 }

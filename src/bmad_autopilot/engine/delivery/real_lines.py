@@ -9,7 +9,7 @@ from ...board.merging_deferred import merge_deferred
 from ...core.errors import AutopilotError
 from ...github.branches import Branches
 from ...github.commits import move_ref
-from ...github.git import Git
+from ...github.git import Git, GitError
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import commits_between, head_of
 from ...github.identities import OURS
@@ -43,10 +43,21 @@ class RealLines:
         return self._branches.head_of(branch)
 
     def contains(self, newer: str, older: str) -> bool:
-        return newer == older or self._branches.contains(newer, older)
+        try:
+            return newer == older or self._branches.contains(newer, older)
+        except GitError:
+            if self._is_here(newer):
+                raise
+            return False
 
     def fork_point(self, one: str, other: str) -> str:
+        if not self._is_here(other):
+            return ""
         return self._git.ask("merge-base", one, other, codes=(0, 1)).text
+
+    def _is_here(self, commit: str) -> bool:
+        """A head that the forge names may be of a branch that was deleted before we fetched it."""
+        return self._git.ask("cat-file", "-e", f"{commit}^{{commit}}", codes=(0, 1, 128)).code == 0
 
     def tree(self, commit: str) -> str:
         return self._branches.tree_of(commit)

@@ -7,7 +7,7 @@ from ...core.records import Check
 from ...github.approval import ROBOT, CheckFact, ReviewFact
 from ...github.approving import check_fact, review_fact
 from ...github.auto_approve import WORKFLOW_PATH
-from ...github.forge import Forge
+from ...github.forge import Forge, ForgeError, Trouble
 from ...github.pulls import CheckState, Pull, PullState, RemoteCheck
 from ..doors import Doors
 from ..lane import Lane
@@ -32,6 +32,7 @@ class Seen(NamedTuple):
     target: str  # the branch that the pull request goes to
     base: str  # what that holds there
     is_stacked: bool = False  # the epic before it is not merged yet
+    is_held: bool = False  # and its pull request is open
     is_ours: bool = True  # what our branch holds here is what we have recorded, or on the way there
     is_in: bool = False  # of a merged one: the remote's base holds it
     since: str = ""  # of one that was stacked: the last commit of the epic before that ours holds
@@ -70,9 +71,16 @@ def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Chec
     heads = lines.remote_heads(*dict.fromkeys(name for name in (lane.branch, plan.base, plan.onto) if name))
     pull = _pull(forge, lane.branch, record)
     before = _before(forge, plan)
-    target = plan.onto if before is not None and before.state is not PullState.MERGED else plan.base
+    is_through = before is not None and before.state is PullState.MERGED
+    target = plan.onto if plan.onto and not is_through else plan.base
     is_stacked = target != plan.base
     remote = heads[lane.branch]
+    if not heads[target] and (pull is None or pull.state is PullState.OPEN):
+        # Of the epic before it, what was read may be a little old: it is merged, and its branch deleted. One that
+        # is closed stays so until a person says otherwise.
+        may_be_old = before is not None and before.state is PullState.OPEN
+        trouble = Trouble.AWAY if is_stacked and may_be_old else Trouble.MISSING
+        raise ForgeError(trouble, f"the remote has no branch {target}, which {lane.branch} goes to")
     seen = Seen(
         plan,
         lane.branch,
@@ -84,7 +92,8 @@ def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Chec
         is_stacked,
         is_ours=_is_ours(lines, lane.branch, record),
         is_in=_is_in(lines, plan, pull, before),
-        since=lines.fork_point(record.head, before.head) if before is not None and not is_stacked else "",
+        since=_since(lines, plan, before, record) if before is not None and not is_stacked else "",
+        is_held=before is not None and before.state is PullState.OPEN,
         unseen=_unseen(pull, remote, record),
         viewer=forge.repository().viewer,
         has_robot=_has_robot(lines, plan, heads[plan.base]),
@@ -145,12 +154,14 @@ def settled_paths(record: DeliveryRecord, base: str) -> tuple[str, ...]:
 
 
 def _pull(forge: Forge, branch: str, record: DeliveryRecord) -> Pull | None:
-    """By its number, once that is known; else by its head. One that somebody closed before is not ours."""
+    """By its number, once that is known; else by its head. One that somebody closed before is not ours, unless we
+    were about to open it: who closed that has spoken."""
     if record.pull:
         return forge.pull(record.pull)
     marks = [mark for mark in forge.pulls_from(branch) if not mark.is_foreign]
     ours = [mark for mark in marks if mark.state is PullState.OPEN]
-    ours += [mark for mark in marks if mark.state is PullState.MERGED and mark.head in record.known]
+    over = (PullState.MERGED, PullState.CLOSED) if f"open-pull:{branch}" in record.begun else (PullState.MERGED,)
+    ours += [mark for mark in marks if mark.state in over and mark.head in record.known]
     return forge.pull(ours[0].number) if ours else None
 
 
@@ -185,11 +196,18 @@ class _Before(NamedTuple):
 
 
 def _before(forge: Forge, plan: Plan) -> _Before | None:
-    """The epic's before it, that this one was begun on."""
+    """The epic's before it, that this one was begun on. A branch of that name may have been merged in other times,
+    too: the open one counts."""
     marks = [mark for mark in forge.pulls_from(plan.onto) if not mark.is_foreign] if plan.onto else []
-    merged = [mark for mark in marks if mark.state is PullState.MERGED]
-    found = next(iter(merged or marks), None)
+    order = (PullState.OPEN, PullState.MERGED, PullState.CLOSED)
+    found = min(marks, key=lambda mark: order.index(mark.state), default=None)
     return _Before(found.state, found.head) if found else None
+
+
+def _since(lines: Lines, plan: Plan, before: _Before, record: DeliveryRecord) -> str:
+    """What somebody pushed to it last may never have come here: it is merged, and the branch is gone."""
+    below = lines.head(plan.onto)
+    return lines.fork_point(record.head, before.head) or (lines.fork_point(record.head, below) if below else "")
 
 
 def _content(record: DeliveryRecord) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ TABLE: Table = {
         "event": of(lambda check: "pull_request"),
         "workflow": of(lambda check: Node("Workflow", check)),
     },
-    "Workflow": {"name": of(lambda check: check.workflow)},
+    "Workflow": {"name": of(lambda check: check.workflow), "databaseId": of(lambda check: None)},  # by name here
     "Count": {"state": of(lambda pair: pair[0]), "count": of(lambda pair: pair[1])},
     "MergeQueueEntry": {"id": of(lambda pull: f"MQE_{pull.number}")},
     "PageInfo": {

@@ -1,0 +1,117 @@
+"""An epic that stands on another: never past it, and never waiting for it without an end."""
+
+import pytest
+
+from bmad_autopilot.core.decide import decide
+from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.core.facts import Forge, Merge
+from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.delivery.questions import pull_question
+from bmad_autopilot.github.pulls import Pull, PullState
+from tests.engine.delivery.pulls import BASE, STRANGER, comment, pull, thread
+from tests.engine.delivery.test_observing import ready
+from tests.engine.delivery.worlds import NOW, World, world
+
+BEFORE = "feature/epic-0"
+DAYS = 86400.0
+
+
+def below(state: PullState, number: int = 6, **more: object) -> Pull:
+    return pull(number=number, head_ref=BEFORE, head="e0", labels=(), state=state, **more)
+
+
+def stacked(*before: Pull, base_ref: str = BEFORE) -> World:
+    made = world(ready(base_ref=base_ref), *before, plan=Plan(onto=BEFORE, labels=("epic",)))
+    made.remote[BEFORE] = "e0"
+    return made
+
+
+def test_a_branch_of_that_name_that_was_merged_in_other_times_is_not_the_one_below() -> None:
+    """Else the epic before it would come to the base without a review of its own."""
+    old = below(PullState.MERGED, number=3, merged_as="b0")
+    made = stacked(below(PullState.OPEN), old, base_ref=BASE)
+    assert decide(made.facts()).name == "stacked"
+    made = stacked(below(PullState.OPEN), old)
+    assert decide(made.facts()).name == "by-hand"
+
+
+def test_a_forks_branch_of_that_name_is_not_the_one_below_either() -> None:
+    foreign = below(PullState.MERGED, number=3, merged_as="b0", is_foreign=True)
+    assert decide(stacked(foreign, base_ref=BASE).facts()).name == "stacked"
+
+
+def test_one_below_that_has_no_pull_request_yet_is_not_passed_by() -> None:
+    assert decide(stacked(base_ref=BASE).facts()).name == "stacked"
+
+
+def test_one_below_that_is_nowhere_on_the_remote_is_a_persons() -> None:
+    made = stacked()
+    made.remote[BEFORE] = ""
+    look = made.look()
+    assert (look.facts.forge, BEFORE in look.why) == (Forge.REFUSED, True)
+
+
+def test_a_branch_that_was_deleted_after_its_merge_may_be_seen_before_the_merge_is() -> None:
+    made = stacked(below(PullState.OPEN))
+    made.remote[BEFORE] = ""
+    assert made.facts().forge is Forge.AWAY
+
+
+def test_without_a_base_nothing_is_merged() -> None:
+    made = world(ready())
+    made.remote[BASE] = ""
+    look = made.look()
+    assert (look.facts.forge, BASE in look.why) == (Forge.REFUSED, True)
+
+
+@pytest.mark.parametrize(("state", "fact"), [(PullState.OPEN, Merge.MANUAL), (PullState.CLOSED, Merge.LATE)])
+def test_one_below_that_was_closed_is_asked_about_in_the_end(state: PullState, fact: Merge) -> None:
+    made = stacked(below(state))
+    assert made.facts().merge is Merge.MANUAL
+    made.now_at = NOW + 10 * DAYS
+    assert made.facts().merge is fact
+    asked = pull_question("approval-late", made.look(), made.run)
+    assert f"it stands on {BEFORE}" in asked.context
+
+
+def test_a_thread_that_nobody_closes_is_asked_about_in_the_end() -> None:
+    made = world(ready(threads=(thread(comment(STRANGER)),)))
+    assert decide(made.facts()).name == "threads-strange"
+    made.now_at = NOW + 10 * DAYS
+    assert decide(made.facts()).name == "approval-late"
+    assert "review threads are open" in pull_question("approval-late", made.look(), made.run).context
+
+
+def test_what_was_merged_into_another_branch_and_stays_there_is_asked_about_in_the_end() -> None:
+    made = world(ready())
+    made.pulls = [ready(state=PullState.MERGED, base_ref="release", merged_as="r1", merged_at=NOW)]
+    assert made.facts().forge is Forge.AWAY
+    made.now_at = NOW + 10 * DAYS
+    look = made.look()
+    assert (look.facts.forge, look.why) == (Forge.REFUSED, "main does not hold what was merged into release")
+    made.run.answers.append({"code": "forge", "key": "h1", "means": "look", "at": made.now_at})
+    assert made.facts().forge is Forge.AWAY
+
+
+def test_where_the_last_commit_below_never_came_here_what_is_known_of_it_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = stacked(below(PullState.MERGED, merged_as="b2"))
+    made.local[BEFORE] = "e9"
+    monkeypatch.setattr(made, "fork_point", lambda one, other: "" if other == "e0" else f"{one} and {other}")
+    look = made.look()
+    assert look.delivery is not None
+    assert look.delivery.seen.since == "h1 and e9"
+
+
+def test_what_git_cannot_tell_is_a_persons_and_other_epics_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base may have been begun anew: without a commit in common nothing can be taken in."""
+
+    def no(*arguments: object) -> None:
+        raise ConflictError("no commit in common")
+
+    made = world(ready())
+    made.remote[BASE] = "b2"
+    monkeypatch.setattr(made, "take_in", no)
+    look = made.look()
+    assert (look.facts.forge, look.why) == (Forge.REFUSED, "no commit in common")
