@@ -85,8 +85,8 @@ bench: venv ## Measure start-up, growth and memory against the bars; fails if on
 	@$(SCRUBBED) $(BIN)/python -m benchmarks.bench
 
 .PHONY: soak
-soak: venv ## The long counts: many more generated cases
-	@HYPOTHESIS_PROFILE=soak $(SCRUBBED) $(PYTEST) -n $(WORKERS) -m soak
+soak: venv tools ## The long counts: many more generated cases
+	@BMAD_REAL="$(CURDIR)/.real" HYPOTHESIS_PROFILE=soak $(SCRUBBED) $(PYTEST) -n $(WORKERS) -m soak
 
 .PHONY: mutate
 mutate: venv ## Change core and gates in some 3,000 ways and see whether the tests notice

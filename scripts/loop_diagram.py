@@ -79,6 +79,7 @@ WORDS: dict[Action, str] = {
     Action.RESOLVE: "close a thread",
     Action.OPEN_ROUND: "begin a round of mending",
     Action.RERUN: "run what failed once more",
+    Action.NOTE_GREEN: "write down since when they have passed",
     Action.START_ROBOT: "start the workflow that approves",
     Action.TAKE_BASE: "take the base branch in",
     Action.MERGE: "merge, if its head is still what was tested",

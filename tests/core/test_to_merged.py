@@ -69,6 +69,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("red-without-end", "pull-rounds", {"ci": Ci.RED, "rounds": False}),
     ("disputed", "disputed", {"threads": Threads.DISPUTED}),
     ("review-due", Action.REQUEST_REVIEW, {"review": Review.DUE}),
+    ("checks-fresh", Action.NOTE_GREEN, {"ci": Ci.FRESH}),
     ("checks-stopped", "ci", {"ci": Ci.STOPPED}),
     ("checks-late", "ci-late", {"ci": Ci.LATE}),
     ("checks-missing", "no-checks", {"ci": Ci.NONE}),

@@ -5,6 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.sample_runs import sample
 from tests.support import git
 from tests.terminals import COMMAND
@@ -17,6 +19,7 @@ def bmad(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(done, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.real
 def test_a_check_that_writes_into_the_work_tree_goes_on_once_that_is_ignored(
     tmp_path: Path,
 ) -> None:

@@ -27,7 +27,7 @@ BMAD = (sys.executable, "-m", "bmad_autopilot")
 REMOTE = "git@github.com:acme/widgets.git"
 VERSIONS = {"2.102": "tools/bin", "2.23": "gh-debian/usr/bin"}
 PATIENCE = 120.0
-SETTINGS = "\n[github]\ncheck_interval = 5\n"
+SETTINGS = "\n[github]\ncheck_interval = 5\ncheck_grace = 2\n"
 
 # What the agent finds in its environment is kept, one file for each call.
 AGENT = """\

@@ -35,6 +35,8 @@ class DeliveryRecord:
     counted_from: int = 0  # rounds before it count no more: an answer allowed more
     answers: dict[str, Data] = field(default_factory=dict)  # thread → what the agent said of it last
     bases: int = 0  # how often the base was taken in since somebody last allowed it
+    green: str = ""  # for which head, and how many checks, all of them had passed
+    green_at: float = 0.0
     merged: str = ""  # the commit on the base branch
     proof: str = ""  # same, differs, accepted
     heard: int = 0  # answers there were when somebody else's commits were last taken in
@@ -104,6 +106,10 @@ def _foreign_taken(record: DeliveryRecord, data: Data, at: float) -> None:
     record.heard = int(data.get("heard", 0))
 
 
+def _green(record: DeliveryRecord, data: Data, at: float) -> None:
+    record.green, record.green_at = str(data["key"]), at
+
+
 def _merged(record: DeliveryRecord, data: Data, at: float) -> None:
     record.merged, record.proof = str(data["sha"]), str(data["proof"])
 
@@ -122,6 +128,7 @@ KINDS: dict[str, Callable[[DeliveryRecord, Data, float], None]] = {
     "pull-round": _pull_round,
     "base-taken": _base_taken,
     "foreign-taken": _foreign_taken,
+    "green": _green,
     "merged": _merged,
     "pending": _pending,
 }

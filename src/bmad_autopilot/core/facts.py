@@ -140,6 +140,7 @@ class Ci(StrEnum):
     """The forge's checks on the very commit that we have pushed. What is not known is not green."""
 
     GREEN = "green"  # or none, where that is allowed
+    FRESH = "fresh"  # all that are there have passed, and more may appear yet
     PENDING = "pending"
     LATE = "late"  # still pending after all patience
     RED = "red"

@@ -44,6 +44,7 @@ class Action(StrEnum):
     RESOLVE = "resolve"
     OPEN_ROUND = "open-round"  # of mending what reviewers and checks found
     RERUN = "rerun"
+    NOTE_GREEN = "note-green"  # since when all checks that are there have passed
     START_ROBOT = "start-robot"  # the workflow that approves what is ready
     TAKE_BASE = "take-base"
     MERGE = "merge"

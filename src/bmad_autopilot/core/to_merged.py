@@ -64,6 +64,7 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("disputed", Action.ASK, Phase.FIX_ISSUES, "disputed", threads=Threads.DISPUTED),
     # What others have to do.
     _delivery("review-due", Action.REQUEST_REVIEW, Phase.WAIT_COPILOT, review=Review.DUE),
+    _delivery("checks-fresh", Action.NOTE_GREEN, Phase.WAIT_COPILOT, ci=Ci.FRESH),
     _delivery("checks-stopped", Action.ASK, Phase.BLOCKED, "ci", ci=Ci.STOPPED),
     _delivery("checks-late", Action.ASK, Phase.BLOCKED, "ci-late", ci=Ci.LATE),
     _delivery("checks-missing", Action.ASK, Phase.BLOCKED, "no-checks", ci=Ci.NONE),

@@ -20,7 +20,7 @@ from .lane import Lane
 
 # `step` is the intent: a reader sees what is about to be done before it is.
 MOMENTS = frozenset(
-    "run resumed story step ended accepted round asked answered commit finished left waiting".split()
+    "run resumed story step ended accepted round asked answered commit finished left waiting pending".split()
 )
 PAST = ("accepted", "asked")  # what the epic's state tells of
 MAX_STEPS = 20  # shown in the epic's state
@@ -66,7 +66,7 @@ class StateKeeper:
             self._steps.append((str(data["story"]), self._run.stories[str(data["story"])].steps[-1]))
         self._note(kind, data, at)
         if kind in MOMENTS:
-            self._paused = kind in ("left", "waiting", "finished")
+            self._paused = kind in ("left", "waiting", "pending", "finished")
             self._write(at)
 
     def _note(self, kind: str, data: Mapping[str, Any], at: float) -> None:

@@ -38,6 +38,7 @@ class GitHub(NamedTuple):
     """How pull requests are watched and answered."""
 
     check_interval: int = 10  # seconds between two looks
+    check_grace: int = 120  # seconds
     review_patience: int = 30  # minutes
     check_patience: int = 60  # minutes
     approval_patience: int = 24  # hours

@@ -160,6 +160,7 @@ KEYS: tuple[Key, ...] = (
     Key("commands", "test", LIST, "The project's tests."),
     Key("commands", "build", LIST, "What must still build."),
     Key("github", "check_interval", NUMBER, "Seconds between two looks at pending pull requests.", (), 5, 3600),
+    Key("github", "check_grace", NUMBER, "Seconds that checks have to appear after a push.", (), 0, 3600),
     Key("github", "review_patience", NUMBER, "Minutes a review may take before a person is asked.", (), 1, 10080),
     Key("github", "check_patience", NUMBER, "Minutes checks may take before a person is asked.", (), 1, 10080),
     Key("github", "approval_patience", NUMBER, "Hours an approval is waited for, at most.", (), 1, 720),

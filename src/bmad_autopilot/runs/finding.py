@@ -148,7 +148,7 @@ def _from_journal(run: str, session: str, entries: list[Entry]) -> RunState | No
     for entry in entries:
         if entry.kind in ("finished", "saved"):
             status = status_of(entry.data.get("status"))
-        elif entry.kind in ("left", "waiting"):
+        elif entry.kind in ("left", "waiting", "pending"):
             status = Status.PAUSED
         elif entry.kind in ("resumed", "answered"):
             status = Status.RUNNING

@@ -31,6 +31,7 @@ def in_conflict(folder: Path, settings: str) -> Pilot:
     return pilot
 
 
+@pytest.mark.real
 def test_a_person_is_told_what_to_type(tmp_path: Path) -> None:
     flight = in_conflict(tmp_path / "p", "").fly()
     assert flight.end.exit_code == 3

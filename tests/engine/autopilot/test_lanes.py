@@ -20,7 +20,7 @@ from bmad_autopilot.workflows.pipelines import PIPELINES
 
 def held(epic: int, *, began: float = 1.0, merged: str = "") -> Held:
     lane = Lane("epic", f"epic-{epic}", str(epic), PIPELINES["lean"], delivery=Plan())
-    record = RunRecord(delivery=DeliveryRecord(began=began, merged=merged))
+    record = RunRecord(delivery=DeliveryRecord(began=began, merged=merged, pull=epic))
     return Held(f"run-{epic}", lane, record, Stage.WAITS)
 
 

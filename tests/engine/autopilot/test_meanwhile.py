@@ -34,6 +34,7 @@ def die_when_it_waits(kind: str, data: Mapping[str, Any]) -> None:
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Pilot:
     """An epic whose pull request waits for its checks, made once."""
     pilot = Pilot(tmp_path_factory.mktemp("meanwhile") / "p")
+    SimCI(pilot.model, [Job("test", lambda read, attempt: Verdict(""), appears=0.0)])  # it never ends
     with pytest.raises(Killed):
         pilot.fly(die_when_it_waits)
     pilot.keep()
@@ -153,6 +154,7 @@ def test_a_forks_pull_request_with_our_branchs_name(pilot: Pilot) -> None:
     assert theirs.is_open
 
 
+@pytest.mark.real
 def test_a_thread_on_a_file_that_is_gone(pilot: Pilot) -> None:
     maria = green(pilot)
     maria.remark(1, Remark(CODE, 1, "Why is this here?"))
@@ -182,11 +184,13 @@ def test_who_only_watches_can_be_stopped(pilot: Pilot, ask: Ask, code: int) -> N
             (run,) = unfinished(runs_folder(str(pilot.work)))
             put_request(run.folder, ask)
 
+    checking.begin(pilot.model, pilot.refs.head_of(BRANCH), "test", workflow="CI")
     flight = pilot.fly(heard)
     assert (flight.end.exit_code, flight.end.why) == (code, ask.value)
     assert [held.lane.key for held in flight.end.lanes] == ["epic-1"]
 
 
+@pytest.mark.real
 def test_what_is_red_for_want_of_the_base_takes_that_in_and_calls_no_agent(pilot: Pilot) -> None:
     def verdict(read: Read, attempt: int) -> Verdict:
         return PASS if read("mended.txt") is not None else Verdict("failure")

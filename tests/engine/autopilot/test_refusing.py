@@ -108,6 +108,7 @@ def test_such_a_branch_on_the_remote_alone(pilot: Pilot) -> None:
     assert "Theirs" in str(error.found)
 
 
+@pytest.mark.real
 def test_a_branch_that_somebody_else_began_is_taken_over_when_told_to(pilot: Pilot) -> None:
     git(pilot.work, "switch", "--quiet", "--create", BRANCH)
     (pilot.work / "theirs.txt").write_text("theirs\n")

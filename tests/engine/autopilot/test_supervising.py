@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.engine.autopilot.piloting import BRANCH, Pilot
 from tests.support import git
 
 BOARD = "_bmad-output/implementation-artifacts/sprint-status.yaml"
 
 
+@pytest.mark.real
 def test_an_epic_that_is_left_on_its_branch_is_not_begun_again_and_again(tmp_path: Path) -> None:
     pilot = Pilot(tmp_path / "p", stories=2)
     board = pilot.work / BOARD

@@ -21,6 +21,7 @@ from bmad_autopilot.core.facts import (
     Threads,
 )
 from bmad_autopilot.core.facts import Pull as PullFact
+from bmad_autopilot.core.folding import apply
 from bmad_autopilot.core.records import Check, StoryRecord
 from bmad_autopilot.core.rules import Action
 from bmad_autopilot.core.to_merged import TO_MERGED
@@ -526,6 +527,22 @@ def test_an_approval_that_does_not_come_is_asked_about_in_the_end() -> None:
     answered_once = world(waits, now_at=late)
     answered(answered_once.run, "approval-late", "h1", "wait-more", at=late - 60.0)
     assert rule(answered_once) == "unapproved"
+
+
+def test_what_is_green_counts_once_checks_had_time_to_appear_and_it_has_stayed_so() -> None:
+    """A job that needs another one is listed only when that has ended."""
+    soon = world(ready(), now_at=1119.0)
+    assert rule(soon) == "checks-run"
+    assert soon.look().until == 1120.0
+    fresh = world(ready(), is_settled=False)
+    assert rule(fresh) == "checks-fresh"
+    apply(fresh.run, "green", {"key": "h1:1"}, NOW)
+    assert rule(fresh) == "checks-run"
+    assert fresh.look().until == NOW + 10.0
+    fresh.now_at = NOW + 10.0
+    assert rule(fresh) == "merge"
+    fresh.pulls[0] = ready(checks=(GREEN, RemoteCheck("more", CheckState.PASSED)))
+    assert rule(fresh) == "checks-fresh", "another has come since"
 
 
 def test_drafts_and_queues_are_left_to_whom_they_belong() -> None:

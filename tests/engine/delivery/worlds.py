@@ -38,6 +38,7 @@ class World:
     stands_not: str = ""
     error: ForgeError | None = None
     files: tuple[str, ...] = ()
+    is_settled: bool = True  # what is green has been so for a while
     in_base: tuple[str, ...] = ()  # files that the base branch has
     run: RunRecord = field(default_factory=RunRecord)
 
@@ -54,6 +55,8 @@ class World:
         record.done[f"push:{head}"] = {"do": "push", "key": head, "content": content, "at": at}
 
     def look(self, facts: Facts | None = None) -> Look:
+        if self.is_settled and self.pulls:
+            self.run.delivery.green = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
         lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
         return observe_delivery(cast(Doors, self), lane, self.run, facts or Facts())
 

@@ -10,6 +10,7 @@ from ...runs.finding import Run, unfinished
 from ...runs.journal import Journal
 from ...runs.questions import open_questions, questions_of
 from ...runs.state import Status
+from ..delivery.plan import LOCAL
 from ..delivery.rounds import round_in_hand
 from ..driving import RunEnd, lane_of
 from ..lane import Lane
@@ -49,8 +50,14 @@ class Held(NamedTuple):
     def pull(self) -> int:
         return self.record.delivery.pull
 
+    @property
+    def is_out(self) -> bool:
+        """Others have it before them. Until then nothing is begun on it: what it asks may change it yet."""
+        plan = self.lane.delivery
+        return not self.is_at_work and (self.pull > 0 or (plan is not None and plan.kind == LOCAL))
+
     def view(self) -> LaneView:
-        return LaneView(self.lane.key, self.stage, not self.is_at_work, self.until, self.is_busy)
+        return LaneView(self.lane.key, self.stage, self.is_out, self.until, self.is_busy)
 
     def moved(self) -> "Held":
         """It can go on."""
@@ -100,7 +107,9 @@ def after(end: RunEnd) -> Held:
         why, until = str(waits.get("why", "")), waits.get("until")
         return held._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
     if end.status == "failed":
-        return held._replace(stage=Stage.BLOCKED, why="given up")
+        said = end.record.answers[-1] if end.record.answers else {}
+        why = " ".join(str(said.get("text", "")).split())
+        return held._replace(stage=Stage.BLOCKED, why=f"given up: {why}" if why else "given up")
     if end.status in ("left", "paused") and not _asked(end.folder):
         return held.moved()
     return held._replace(stage=Stage.ASKS, why=_asked(end.folder))

@@ -20,6 +20,7 @@ def plan_for(config: Config, epic: Candidate, start: Start, base: str, *, draft:
         review_patience=hub.review_patience * 60.0,
         check_patience=hub.check_patience * 60.0,
         approval_patience=hub.approval_patience * 3600.0,
+        grace=float(hub.check_grace),
         reruns=hub.rerun_failed,
         conflicts=hub.conflicts,
         trusted=hub.trusted,

@@ -10,7 +10,7 @@ from ...github.pulls import PullOrder
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
 from .effects import Came, effect, looked, nicety
-from .pull_facts import jobs_of
+from .pull_facts import green_key, jobs_of
 from .said import asked_mark
 from .telling import reply_text
 from .threads import Point, reply_key
@@ -118,6 +118,10 @@ def rerun(loop: Loop, look: Look, rule: Rule) -> None:
             loop.doors.forge().rerun(one)
 
     nicety(loop, "rerun", loop.run.delivery.head, act, jobs=jobs_of(broken))
+
+
+def note_green(loop: Loop, look: Look, rule: Rule) -> None:
+    loop.note("green", key=green_key(looked(look).seen, loop.run.delivery.head))
 
 
 def start_robot(loop: Loop, look: Look, rule: Rule) -> None:

@@ -42,6 +42,7 @@ PERFORMERS: Mapping[Action, Callable[[Loop, Look, Rule], "str | None"]] = {
     Action.RESOLVE: on_pull.resolve,
     Action.OPEN_ROUND: open_round,
     Action.RERUN: on_pull.rerun,
+    Action.NOTE_GREEN: on_pull.note_green,
     Action.START_ROBOT: on_pull.start_robot,
     Action.TAKE_BASE: on_branch.take_base,
     Action.TAKE_FOREIGN: on_branch.take_foreign,

@@ -21,12 +21,16 @@ class Plan(NamedTuple):
     review_patience: float = 1800.0  # seconds for a review to come
     check_patience: float = 1800.0
     approval_patience: float = 86400.0
-    grace: float = 120.0  # for checks to appear
+    grace: float = 120.0  # for checks to appear; what is green stays so for a twelfth of it before it counts
     reruns: bool = True  # what failed is run once more as it is
     conflicts: str = "stop"  # or agent: one may resolve them
     trusted: tuple[str, ...] = ()  # logins beside collaborators and Copilot
     labels: tuple[str, ...] = ()
     draft: bool = False
+
+    @property
+    def settles(self) -> float:
+        return self.grace / 12
 
     def to_json(self) -> dict[str, Any]:
         return {**self._asdict(), "trusted": list(self.trusted), "labels": list(self.labels)}

@@ -40,7 +40,7 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
     is_seen = seen.pull.head == head  # of an older head nothing counts: the forge merges what it has then
     word = ci(seen.checks, _appear_since(seen, record), now, seen.plan.grace) if is_seen else "pending"
     if word == "green":
-        return Ci.GREEN
+        return _settled(seen, run, now)
     if word == "none":
         is_fine = not seen.plan.checks or decided(run, "no-checks", seen.branch) == "without-checks"
         return Ci.GREEN if is_fine else Ci.NONE
@@ -50,6 +50,23 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
         again = any(check.job or check.run for check in seen.broken)
         return Ci.FLAKY if seen.plan.reruns and again and not _is_rerun(seen, record) else Ci.RED
     return Ci.STOPPED
+
+
+def _settled(seen: Seen, run: RunRecord, now: float) -> Ci:
+    """A job that waits for another is not listed before that has ended: what is green must stay so for a while,
+    and checks have their time to appear."""
+    record = run.delivery
+    if now < _appear_since(seen, record) + seen.plan.grace:
+        return Ci.PENDING
+    if not seen.plan.settles:
+        return Ci.GREEN
+    if record.green != green_key(seen, record.head):
+        return Ci.FRESH
+    return Ci.GREEN if now >= record.green_at + seen.plan.settles else Ci.PENDING
+
+
+def green_key(seen: Seen, head: str) -> str:
+    return f"{head}:{len(seen.checks)}"
 
 
 def _is_rerun(seen: Seen, record: DeliveryRecord) -> bool:
@@ -68,8 +85,9 @@ def _appear_since(seen: Seen, record: DeliveryRecord) -> float:
     """Most checks begin with the pull request, and not with the push before it."""
     if seen.pull is None:
         return record.pushed_at
-    opened = [float(one["at"]) for name, one in record.done.items() if name.startswith("reopen:")]
-    return max(record.pushed_at or seen.pull.pushed, seen.pull.created, *opened)
+    ours = [float(one["at"]) for name, one in record.done.items() if name.startswith(("open-pull:", "reopen:"))]
+    opened = ours or [seen.pull.created]  # by our own clock, where we know: the forge's may go otherwise
+    return max(record.pushed_at or seen.pull.pushed, *opened)
 
 
 def _checks_since(seen: Seen, run: RunRecord) -> float:
@@ -167,6 +185,8 @@ def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | No
     if facts.ci is Ci.PENDING:
         ends.append(_checks_since(seen, run) + plan.check_patience)
         ends.append(_appear_since(seen, record) + plan.grace)
+        if record.green == green_key(seen, record.head):
+            ends.append(record.green_at + plan.settles)
     if facts.review is Review.WAITED:
         first = (seen.content or (record.head,))[-1]
         asked = _asked_for(seen, record, first) or {"at": now}
