@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from bmad_autopilot.sim.delivery_scenario import by_files
+from bmad_autopilot.sim.github import mischief
 from bmad_autopilot.sim.github.ci import Job, SimCI, ends, flaky, passes
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.faults import GitHubFaults
@@ -33,7 +34,8 @@ from tests.real.delivery_bench import DeliveryBench, use_gh
 pytestmark = pytest.mark.soak
 
 SEEDS = 50
-SECONDS = 150.0
+SECONDS = 300.0  # several at once on a small machine
+OBJECTS = 20.0  # seconds that somebody stays by an objection: here time is real
 HELPS = ("take", "reopen", "more", "resolve", "wait", "accept", "continue", "retry")
 MEDDLING = ("move-base", "remark", "comment", "push", "close", "unresolve", "object", "delete-branch")
 PROMISES = (
@@ -104,6 +106,7 @@ def test_nothing_is_done_twice_and_nothing_unproven(
     seed: int, real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_gh(real, "2.102", monkeypatch)
+    monkeypatch.setattr(mischief, "OBJECTS", OBJECTS)
     rng = random.Random(seed)
     bench = DeliveryBench(tmp_path, monkeypatch, epics=rng.choice((1, 2)), stories=1)
     settle(bench.model, rng)

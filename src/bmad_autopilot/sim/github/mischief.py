@@ -9,6 +9,8 @@ from .records import GitHubRefusal, SimPull
 from .refs import RefMoved
 from .reviewing import Remark
 
+OBJECTS = 900.0  # seconds that somebody stays by an objection
+
 Act = Callable[[SimGitHub, SimHuman, SimPull, Random], None]
 
 
@@ -34,7 +36,7 @@ def _remark(model: SimGitHub, human: SimHuman, pull: SimPull, rng: Random) -> No
 
 def _object(model: SimGitHub, human: SimHuman, pull: SimPull, rng: Random) -> None:
     human.object_to(pull.number)
-    model.later(900.0, lambda: _quietly(lambda: human.approve(pull.number)))
+    model.later(OBJECTS, lambda: _quietly(lambda: human.approve(pull.number)))
 
 
 def _resolve(model: SimGitHub, human: SimHuman, pull: SimPull, rng: Random) -> None:
