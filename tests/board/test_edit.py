@@ -52,6 +52,7 @@ def assert_one_token_changes(before: Cells, index: int, status: str) -> None:
     assert [cell[1] for cell in changed.cells] == values
 
 
+@pytest.mark.real
 def test_every_value_of_every_board_of_the_corpus(corpus: Path) -> None:
     edits = 0
     for path in sorted([*corpus.glob("sprint-status/*"), *corpus.glob("extra/*")]):

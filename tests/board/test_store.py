@@ -348,6 +348,7 @@ def _comes(path: Path, key: str, status: str) -> bool:
     return True
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("edit", [_write_in_place, _truncate_and_write, _write_and_rename])
 def test_two_writers_and_a_person_lose_nothing(
     tmp_path: Path, edit: Callable[[Path, tuple[str, str]], None]

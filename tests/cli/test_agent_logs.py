@@ -21,6 +21,8 @@ from tests.cli.test_board import validate
 from tests.support import ProjectMaker, SampleProject
 from tests.terminals import assert_golden, in_terminal, piped, plain
 
+pytestmark = pytest.mark.real
+
 
 @pytest.fixture
 def sample(project: ProjectMaker) -> SampleProject:

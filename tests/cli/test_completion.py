@@ -11,6 +11,8 @@ import pytest
 from bmad_autopilot.cli.completion import NAMES, SHELLS
 from tests.support import BOARD, ProjectMaker, SampleProject, run_bmad
 
+pytestmark = pytest.mark.real
+
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:

@@ -19,6 +19,7 @@ def logged(root: Path, log: str, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen([*COMMAND, *words], cwd=root, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
 
+@pytest.mark.real
 def test_it_settles_and_the_log_is_in_no_commit(tmp_path: Path) -> None:
     """Also of a resume, whose log was not there when the run began."""
     root = sample(tmp_path / "p", stories=1, seconds=0.5)

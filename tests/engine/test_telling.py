@@ -56,6 +56,7 @@ def told_at(sample: Sample, kind: str, ask: Ask) -> tuple[RunEnd, list[str]]:
 # from another terminal
 
 
+@pytest.mark.real
 def test_a_pause_lets_the_call_end_and_makes_no_other(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", seconds=0.5)
     end, kinds = told_at(sample, "call", Ask.PAUSE)
@@ -139,6 +140,7 @@ def test_a_choice_is_none_where_somebody_is_there(tmp_path: Path) -> None:
     assert (ran.end.status, len(person.asked)) == ("failed", 1)
 
 
+@pytest.mark.real
 def test_a_standing_answer_is_given_at_once_and_recorded_as_such(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", "asking")
     asked = sample.run("epic", "1").entries("asked")[0]

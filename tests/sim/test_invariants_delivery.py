@@ -18,6 +18,8 @@ from bmad_autopilot.sim.memory_lines import MemoryLines
 from bmad_autopilot.sim.played import Played
 from bmad_autopilot.sim.simulate_delivery import play_delivery
 
+pytestmark = pytest.mark.real
+
 SEEDS = range(60)
 ROUGH = DeliveryOptions(epics=2, stories=1, crash_rate=0.05, fault_rate=0.1)
 STRICT = ROUGH._replace(plan=Plan(merge=WHEN_APPROVED))

@@ -169,6 +169,7 @@ def test_a_chatty_agent_is_not_stalled_and_a_heartbeat_is(tree: Path, tmp_path: 
     assert finish(tmp_path / "heart").by == "stall"
 
 
+@pytest.mark.real
 def test_silent_work_on_files_is_progress(tree: Path, folder: Path) -> None:
     code = "import time\nfor n in range(14):\n    open(f'file-{n}', 'w').write('x'); time.sleep(0.25)"
     begin(folder, tree, code, stall_limit=1.5)
@@ -443,6 +444,7 @@ def test_a_filter_of_the_agents_has_nothing_of_ours_and_leaves_nothing(tree: Pat
     until(lambda: not alive(int((tree / "pid").read_text())), "what the filter started has ended")
 
 
+@pytest.mark.real
 def test_looking_for_a_stall_leaves_nothing_in_the_repository(tree: Path, folder: Path) -> None:
     """The file grows, so it is no stall; each look hashes it anew."""
     code = (
