@@ -65,7 +65,7 @@ class Pilot:
         self.refs = BareRefs(folder / "hub.git")
         make_sample(str(self.work), epics, stories, agent_command=scripted("honest"))
         with (self.work / "bmad-autopilot.toml").open("a") as file:
-            file.write(f"\n{settings}\n[github]\ncheck_interval = 5\ncheck_grace = 0\n")
+            file.write(f"\n{settings}\n[github]\ncheck_interval = 5\ncheck_grace = 1\n")
         git(self.work, "commit", "--quiet", "--all", "--message", "Settings")
         git(self.work, "remote", "add", "origin", str(self.refs.folder))
         git(self.work, "push", "--quiet", "origin", "main")
