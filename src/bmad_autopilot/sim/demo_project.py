@@ -54,7 +54,7 @@ def _fit_for_show(root: str) -> None:
     os.chmod(script, 0o700)
     _change(os.path.join(root, "bmad-autopilot.toml"), r"(?m)^test = .*$", f'test = ["{CHECK}"]')
     with open(os.path.join(root, "bmad-autopilot.toml"), "ab") as file:
-        file.write(b"\n[github]\ncheck_interval = 5\ncheck_grace = 2\n")
+        file.write(b"\n[github]\ncheck_interval = 5\ncheck_grace = 5\n")
     _change(os.path.join(root, BOARD), r"\d\d-\d\d-\d{4} \d\d:\d\d", time.strftime("%m-%d-%Y %H:%M"))
 
 
