@@ -150,7 +150,7 @@ def test_ctrl_c_ends_the_call_too(sample: SampleProject, tmp_path: Path) -> None
     child = subprocess.Popen([*COMMAND, "agent", "test", "slow"], cwd=sample.root, stdout=subprocess.PIPE)
 
     def pids() -> list[Path]:
-        return list((tmp_path / "temporary").glob("bmad-agent-test-*/work/pid"))
+        return list((tmp_path / "temporary").glob("bmad-agent-test-*/*/pid"))
 
     try:
         until(pids, "the agent runs")

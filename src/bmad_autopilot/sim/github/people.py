@@ -72,10 +72,10 @@ class SimHuman:
         self._model.edit_pull(number, base_ref=base_ref, by=self.login)
 
 
-class SimMaintainer(SimHuman):
-    """Looks some time after anything happened, and approves what is green and has no open thread."""
+class SimOnlooker(SimHuman):
+    """Looks at a pull request some time after anything happened to it."""
 
-    def __init__(self, model: SimGitHub, login: str = "maria", *, looks_after: float = 120.0) -> None:
+    def __init__(self, model: SimGitHub, login: str, *, looks_after: float) -> None:
         super().__init__(model, login)
         self._looks_after = looks_after
         self._looking: set[int] = set()
@@ -84,10 +84,23 @@ class SimMaintainer(SimHuman):
     def _hear(self, event: str, pull: SimPull) -> None:
         if pull.is_open and pull.number not in self._looking:
             self._looking.add(pull.number)
-            self._model.later(self._looks_after, lambda: self._look(pull))
+            self._model.later(self._looks_after, lambda: self._come(pull))
+
+    def _come(self, pull: SimPull) -> None:
+        self._looking.discard(pull.number)
+        self._look(pull)
 
     def _look(self, pull: SimPull) -> None:
-        self._looking.discard(pull.number)
+        raise NotImplementedError
+
+
+class SimMaintainer(SimOnlooker):
+    """Approves what is green and has no open thread."""
+
+    def __init__(self, model: SimGitHub, login: str = "maria", *, looks_after: float = 120.0) -> None:
+        super().__init__(model, login, looks_after=looks_after)
+
+    def _look(self, pull: SimPull) -> None:
         is_ready = pull.is_open and not pull.is_draft and not pull.unresolved
         approved = any(
             one.author.login == self.login and one.state is ReviewState.APPROVED and one.commit == pull.head
