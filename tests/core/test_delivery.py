@@ -13,7 +13,7 @@ from bmad_autopilot.core.records import RunRecord
 Entry = tuple[str, dict[str, Any]]
 
 ROUND = "epic-1.pr-1"
-BEGUN: Entry = ("delivering", {"head": "h1", "branch": "feature/epic-1"})
+BEGUN: Entry = ("delivering", {"head": "h1", "branch": "feature/epic-1", "known": []})
 PUSH: Entry = ("effect", {"do": "push", "key": "h1", "content": True})
 PUSHED: Entry = ("did", {"do": "push", "key": "h1", "content": True})
 POINTS = [
@@ -45,15 +45,16 @@ def said(finding: str, answers: object) -> DeliveryRecord:
 
 
 def test_without_any_entry_nothing_has_begun() -> None:
-    assert delivery() == DeliveryRecord()
-    assert not delivery().began
+    record = delivery()
+    assert not any(vars(record).values())
+    assert not record.is_done("push")
 
 
 def test_a_delivery_begins_once_and_knows_what_it_takes_along() -> None:
     record = delivery(BEGUN, ("delivering", {"head": "h2", "pull": 7, "known": ["h1", "h2"]}))
     assert (record.began, record.head, record.pull, record.content) == (100.0, "h2", 7, True)
     assert record.known == {"h1", "h2"}
-    assert delivery(BEGUN, ("delivering", {"head": "h2", "pull": 7}), BEGUN).pull == 7
+    assert delivery(BEGUN, ("delivering", {"head": "h2", "pull": 7, "known": []}), BEGUN).pull == 7
 
 
 def test_an_effect_is_begun_until_it_is_known_to_be_done() -> None:
@@ -88,7 +89,8 @@ def test_what_we_push_is_ours_and_brings_the_content() -> None:
 def test_what_is_pushed_back_brings_what_it_brought_before() -> None:
     """Else it would pass for a head that differs from an older one by the base alone."""
     record = delivery(BEGUN, PUSH, PUSHED, ("did", {"do": "push", "key": "h1", "content": False}))
-    assert (record.done["push:h1"]["content"], record.pushed_at) == (True, 103.0)
+    assert record.done["push:h1"] == {"do": "push", "key": "h1", "content": True, "at": 103.0}
+    assert record.pushed_at == 103.0
 
 
 def test_a_pull_request_is_known_by_its_number() -> None:
@@ -110,6 +112,30 @@ def test_a_merge_that_was_refused_is_asked_about_as_such_also_after_a_crash() ->
     assert record.done["merge-refused:h1:b1"]["why"] == "a rule"
 
 
+def test_a_merge_that_others_made_impossible_is_noted_though_none_was_tried() -> None:
+    record = delivery(BEGUN, ("did", {"do": "merge-refused", "key": "h1:b1", "why": "a rule"}), PUSHED)
+    assert record.is_done("merge-refused", "h1:b1")
+    assert record.pushed == "h1"
+
+
+def test_what_is_done_once_has_no_key_of_its_own() -> None:
+    assert delivery(BEGUN, ("did", {"do": "label", "key": ""})).is_done("label")
+
+
+def test_a_round_of_a_conflict_knows_what_it_is_with_and_one_of_checks_what_they_printed() -> None:
+    log = {"title": "The check test:", "text": "boom"}
+    told = {"story": ROUND, "why": "conflict", "points": [], "logs": [log], "base": "b2"}
+    (opened,) = delivery(BEGUN, ("pull-round", told)).rounds
+    assert (opened.logs, opened.base) == ([log], "b2")
+    (opened,) = delivery(BEGUN, OPENED).rounds
+    assert (opened.logs, opened.base) == ([], "")
+
+
+def test_checks_are_green_from_a_moment_on_for_one_head_and_their_number() -> None:
+    record = delivery(BEGUN, ("green", {"key": "h1:3"}))
+    assert (record.green, record.green_at) == ("h1:3", 101.0)
+
+
 def test_a_round_is_opened_once() -> None:
     record = delivery(BEGUN, OPENED, OPENED)
     assert [one.story for one in record.rounds] == [ROUND]
@@ -125,8 +151,8 @@ def test_the_base_taken_in_is_no_content_of_ours() -> None:
 
 
 def test_what_others_pushed_is_content_and_known_from_then_on() -> None:
-    record = delivery(BEGUN, PUSH, PUSHED, ("foreign-taken", {"sha": "h2", "remote": "f1"}))
-    assert (record.head, record.content) == ("h2", True)
+    record = delivery(BEGUN, PUSH, PUSHED, ("foreign-taken", {"sha": "h2", "remote": "f1", "heard": 2}))
+    assert (record.head, record.content, record.heard) == ("h2", True, 2)
     assert record.known == {"h1", "f1"}
     assert record.pushed == "f1"  # from there we go on
 
@@ -149,6 +175,8 @@ def test_a_wait_for_the_same_thing_goes_on_from_when_it_began() -> None:
     first = delivery(BEGUN, waits, waits).waits
     assert first is not None
     assert (first["since"], first["until"]) == (101.0, 500.0)
+    later = delivery(BEGUN, waits, ("pending", {"why": "an approval", "until": 900.0})).waits
+    assert later == {"why": "an approval", "until": 900.0, "since": 101.0}
     other = delivery(BEGUN, waits, ("pending", {"why": "its checks"})).waits
     assert other is not None
     assert other["since"] == 102.0

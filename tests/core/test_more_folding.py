@@ -349,6 +349,26 @@ def test_a_check_is_known_by_its_tree():
     assert not check.fixed_since
 
 
+MOVES: list[Entry] = [
+    CALL,
+    ACCEPTED,
+    ("round", {"story": KEY, "round": 2}),
+    ("commit", {"story": KEY, "label": "done", "sha": "s1"}),
+    ("answered", {"means": "again"}),
+    ("resumed", {}),
+]
+
+
+@pytest.mark.parametrize("move", MOVES, ids=[kind for kind, _ in MOVES])
+def test_work_trees_seen_by_checks_are_counted_until_somebody_may_have_moved_on(move):
+    before: list[Entry] = [BEGUN, STEP, ("check", {"code": "c1", "passed": True, "tree": "t1"})]
+    before.append(("check", {"code": "c1", "passed": True, "tree": "t2"}))
+    before.append(("check", {"code": "c1", "passed": True}))
+    assert run_of(*before).trees == ["t1", "t2"]
+    assert run_of(*before, ("waiting", {"until": 5.0})).trees == ["t1", "t2"]
+    assert run_of(*before, move).trees == []
+
+
 def test_a_commit_belongs_to_its_story_or_to_the_run():
     run = run_of(BEGUN, ("commit", {"story": KEY, "label": "done", "sha": "s1"}))
     assert (run.stories[KEY].commits, run.commits) == ({"done": "s1"}, {})
@@ -376,7 +396,7 @@ def test_more_of_the_budget_may_be_allowed():
     assert not run.stories[KEY].skipped
 
 
-@pytest.mark.parametrize("means", ["recheck", "more-fixes", "hand-over"])
+@pytest.mark.parametrize("means", ["recheck", "more-fixes", "more-pull-rounds", "hand-over"])
 def test_checks_may_be_run_anew(means):
     failed: Entry = ("check", {"code": "c1", "passed": False})
     passed: Entry = ("check", {"code": "c2", "passed": True})

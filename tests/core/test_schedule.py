@@ -35,7 +35,7 @@ def test_a_pattern_is_looked_for_in_number_key_and_title_in_any_case(patterns: l
 
 
 def test_an_epic_without_a_title_matches_no_pattern_of_nothing() -> None:
-    assert not matches(["^$"], Candidate("epic-1", "1"))
+    assert not matches(["^$"], Candidate("epic-1", "1", ""))
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,23 @@ def test_it_is_done_only_when_nothing_is_left(found: list[LaneView], epics: list
     assert (choice.phase is Phase.DONE) == (not found and not epics)
     begins = choice.phase is Phase.FIND_EPIC
     assert not begins or (all(one.is_delivered for one in found) and len(found) < most)
+
+
+def test_a_choice_of_none_names_none() -> None:
+    assert choose_lane([], [], most=1) == (Phase.DONE, "", None)
+
+
+def test_phases_are_called_as_in_the_bash_autopilots_state_file() -> None:
+    assert [phase.value for phase in Phase] == [
+        "CHECK_PENDING_PR",
+        "FIND_EPIC",
+        "CREATE_BRANCH",
+        "DEVELOP_STORIES",
+        "CODE_REVIEW",
+        "CREATE_PR",
+        "WAIT_COPILOT",
+        "FIX_ISSUES",
+        "MERGE_PR",
+        "BLOCKED",
+        "DONE",
+    ]

@@ -23,7 +23,7 @@ from bmad_autopilot.core.facts import (
     Target,
     Threads,
 )
-from bmad_autopilot.core.rules import Action, Wake
+from bmad_autopilot.core.rules import Action, Phase, Wake
 from bmad_autopilot.core.table import TABLE
 from bmad_autopilot.core.to_merged import TO_MERGED
 
@@ -151,6 +151,13 @@ def test_a_delivery_begins_where_the_stories_end() -> None:
     assert decide(over).name == "deliver"
     assert decide(over._replace(delivery=Delivery.OFF)).name == "all-over"
     assert decide(over._replace(target=Target.LEFT_OUT)).name != "deliver"
+    assert decide(over._replace(target=Target.STORY)).name != "deliver"
+    assert decide(over).phase is Phase.CREATE_PR
+
+
+def test_a_branch_that_nobody_has_seen_cleared_is_not() -> None:
+    merged = Facts(delivery=Delivery.ON, target=Target.OVER, pull=Pull.MERGED, proof=Proof.SAME)
+    assert decide(merged).action is Action.CLEAR_BRANCH
 
 
 def test_what_waits_for_others_is_woken_by_a_look_at_the_forge() -> None:

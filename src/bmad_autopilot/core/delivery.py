@@ -13,9 +13,9 @@ class PullRound:
 
     story: str
     why: str  # points, red, checks, conflict
-    points: list[Data] = field(default_factory=list)  # what the agent is told: its name for it, thread, text …
-    logs: list[Data] = field(default_factory=list)  # of checks that failed
-    base: str = ""  # of a conflict: with this commit
+    points: list[Data]  # what the agent is told: its name for it, thread, text …
+    logs: list[Data]  # of checks that failed
+    base: str  # of a conflict: with this commit
 
 
 @dataclass
@@ -54,19 +54,19 @@ def _delivering(record: DeliveryRecord, data: Data, at: float) -> None:
         record.began = at
     record.head, record.content = str(data["head"]), True
     record.pull = int(data.get("pull") or record.pull)
-    record.known |= set(data.get("known", ()))
+    record.known |= set(data["known"])
 
 
 def _effect(record: DeliveryRecord, data: Data, at: float) -> None:
-    record.begun[f"{data['do']}:{data.get('key', '')}"] = {**data, "at": at}
+    record.begun[f"{data['do']}:{data['key']}"] = {**data, "at": at}
 
 
 def _did(record: DeliveryRecord, data: Data, at: float) -> None:
-    do, key = str(data["do"]), str(data.get("key", ""))
+    do, key = str(data["do"]), str(data["key"])
     record.begun.pop(f"{do}:{key}", None)
     record.troubles.pop(f"{do}:{key}", None)
     if data.get("failed"):
-        record.failed[f"{do}:{key}"] = str(data.get("why", ""))
+        record.failed[f"{do}:{key}"] = str(data["why"])
         return
     again = record.done.get(f"{do}:{key}", {})
     record.done[f"{do}:{key}"] = {**data, "at": at}
@@ -82,14 +82,14 @@ def _did(record: DeliveryRecord, data: Data, at: float) -> None:
 
 
 def _trouble(record: DeliveryRecord, data: Data, at: float) -> None:
-    name = f"{data['do']}:{data.get('key', '')}"
+    name = f"{data['do']}:{data['key']}"
     times = int(record.troubles.get(name, {}).get("times", 0))
-    record.troubles[name] = {"times": times + 1, "why": str(data.get("why", ""))}
+    record.troubles[name] = {"times": times + 1, "why": str(data["why"])}
 
 
 def _pull_round(record: DeliveryRecord, data: Data, at: float) -> None:
     if record.round_of(str(data["story"])) is None:
-        points, logs = list(data.get("points", ())), list(data.get("logs", ()))
+        points, logs = list(data["points"]), list(data["logs"])
         base = str(data.get("base", ""))
         record.rounds.append(PullRound(str(data["story"]), str(data["why"]), points, logs, base))
 
@@ -103,7 +103,7 @@ def _foreign_taken(record: DeliveryRecord, data: Data, at: float) -> None:
     record.head, record.content = str(data["sha"]), True
     record.pushed = str(data["remote"])
     record.known.add(record.pushed)
-    record.heard = int(data.get("heard", 0))
+    record.heard = int(data["heard"])
 
 
 def _green(record: DeliveryRecord, data: Data, at: float) -> None:
@@ -142,7 +142,7 @@ def take_answers(record: DeliveryRecord, story: str, said: Data) -> None:
     for point in found.points:
         answer = said.get(str(point["name"]))
         if answer:
-            record.answers[str(point["thread"])] = {**answer, "story": story, "comments": point.get("comments", 0)}
+            record.answers[str(point["thread"])] = {**answer, "story": story, "comments": point["comments"]}
 
 
 def round_committed(record: DeliveryRecord, story: str, sha: str) -> None:

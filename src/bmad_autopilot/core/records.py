@@ -138,6 +138,7 @@ class RunRecord:
     def find_step(self, data: Data) -> tuple[StoryRecord, StepRecord] | None:
         number = data.get("number")
         story = self.stories.get(str(data.get("story", "")))
-        steps = story.steps if story else ()
-        found = next((step for step in reversed(steps) if step.number == number), None)
-        return (story, found) if story and found else None
+        if story is None:
+            return None
+        found = next((step for step in reversed(story.steps) if step.number == number), None)
+        return (story, found) if found else None

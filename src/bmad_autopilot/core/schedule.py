@@ -21,7 +21,7 @@ class Stage(StrEnum):
 class LaneView(NamedTuple):
     key: str  # the epic's
     stage: Stage
-    is_delivered: bool = False  # its stories are over, and so is each round of mending: it needs no place to work
+    is_delivered: bool  # its stories are over, and so is each round of mending: it needs no place to work
     until: float | None = None
     is_busy: bool = False  # an agent may be at work for it: nobody else may have the checkout now
 
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
 
     key: str
     number: str
-    title: str = ""
+    title: str
 
 
 class Choice(NamedTuple):

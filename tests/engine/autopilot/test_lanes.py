@@ -46,7 +46,7 @@ def test_nothing_stands_on_what_is_merged_or_not_delivered_yet() -> None:
 def test_a_round_of_mending_lies_in_the_checkout() -> None:
     one = held(1)
     assert (one.is_at_work, one.view().is_delivered) == (False, True)
-    one.record.delivery.rounds.append(PullRound("epic-1.pr-1", "points"))
+    one.record.delivery.rounds.append(PullRound("epic-1.pr-1", "points", [], [], ""))
     one.record.stories["epic-1.pr-1"] = StoryRecord("epic-1.pr-1", steps=[StepRecord(1, "fix-issues", 1)])
     assert (one.is_at_work, one.is_busy, one.view().is_delivered) == (True, False, False)
     one.record.stories["epic-1.pr-1"].steps[0].calls.append(CallRecord(1))

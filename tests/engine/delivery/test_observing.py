@@ -288,13 +288,13 @@ def test_where_the_work_tree_stands() -> None:
 def test_rounds_of_mending_are_bounded_and_may_be_allowed_again() -> None:
     made = world(ready(), plan=Plan(rounds=2))
     record = made.run.delivery
-    record.rounds = [PullRound("epic-1.pr-1", "points")]
+    record.rounds = [PullRound("epic-1.pr-1", "points", [], [], "")]
     assert made.facts().rounds is True
-    record.rounds.append(PullRound("epic-1.pr-2", "points"))
+    record.rounds.append(PullRound("epic-1.pr-2", "points", [], [], ""))
     assert made.facts().rounds is False
     record.counted_from = 2
     assert made.facts().rounds is True
-    record.rounds.append(PullRound("epic-1.pr-3", "points"))
+    record.rounds.append(PullRound("epic-1.pr-3", "points", [], [], ""))
     made.run.stories["epic-1.pr-3"] = StoryRecord("epic-1.pr-3", skipped=True)
     assert made.facts().rounds is False
 

@@ -41,7 +41,7 @@ def point(said: str = "Rename it.", *, path: str = "src/it.py", hunk: str = "+a"
 
 
 def prompt(points: list[Point], logs: list[dict[str, str]]) -> str:
-    opened = PullRound("epic-1.pr-1", "points", [*told_points(points, RunRecord())], [*logs])
+    opened = PullRound("epic-1.pr-1", "points", [*told_points(points, RunRecord())], [*logs], "")
     return prompt_for(CONTEXT._replace(points=round_points(opened), logs=round_logs(opened)))
 
 
@@ -144,7 +144,7 @@ def test_the_commit_on_the_base_names_stories_and_keeps_our_trailers() -> None:
     run = record()
     for key, finished in (("1-1-sign-in", True), ("1-2-sign-out", False), ("epic-1.pr-1", True)):
         run.stories[key] = StoryRecord(key, finished=finished)
-    run.delivery.rounds = [PullRound("epic-1.pr-1", "points")]
+    run.delivery.rounds = [PullRound("epic-1.pr-1", "points", [], [], "")]
     trailers = [(STEP, "r/dev/1"), (RUN, "r"), (STEP, "r/dev/2"), (RUN, "r"), ("Signed-off-by", "x")]
     subject, body = squash_message(lane(), run, trailers)
     assert subject == "Epic 1: Sign in (#7)"
