@@ -7,8 +7,9 @@ import pytest
 from bmad_autopilot.core.causes import OFFERS, Cause
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.records import CallRecord, StepRecord, StoryRecord
-from bmad_autopilot.engine.asking import _FORMS, _RECOMMENDED, left_behind, meaning, question_for, with_trace
+from bmad_autopilot.engine.asking import left_behind, meaning, question_for, with_trace
 from bmad_autopilot.engine.doors import Asked, CallId, Doors
+from bmad_autopilot.engine.forms import FORMS, RECOMMENDED
 from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.position import Position
 from bmad_autopilot.workflows.pipelines import DEV
@@ -48,7 +49,7 @@ def test_only_a_time_limit_can_be_extended() -> None:
 
 def test_every_option_that_is_offered_means_something() -> None:
     by_code = {"failed": (Cause.FAILED, Cause.LIAR, Cause.LIMIT, Cause.TIMEOUT), "ground": (Cause.CONFLICT,)}
-    for code, form in _FORMS.items():
+    for code, form in FORMS.items():
         causes = {
             form.cause,
             *by_code.get(code, ()),
@@ -56,7 +57,7 @@ def test_every_option_that_is_offered_means_something() -> None:
         }
         for cause in causes:
             assert set(OFFERS[cause].options) <= form.options.keys()
-            recommended, because = _RECOMMENDED.get(cause, (form.recommended, form.because))
+            recommended, because = RECOMMENDED.get(cause, (form.recommended, form.because))
             assert recommended in OFFERS[cause].options
             assert because
 

@@ -12,14 +12,16 @@ HALF = HalfFork("ab" * 32, "main", "epic-1-20260101-120000", "main-ababab", "ref
 
 
 def test_it_is_kept_in_its_documented_form_until_it_is_forgotten(tmp_path: Path) -> None:
-    git, runs = str(tmp_path / "git"), str(tmp_path / "runs")
-    (tmp_path / "git").mkdir()
-    refuse_half(git, runs)
+    git, runs = str(tmp_path / ".git"), str(tmp_path / "runs")
+    refuse_half(str(tmp_path), runs)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    refuse_half(str(tmp_path), runs)
     keep_half(git, HALF)
-    validated("half-fork", (tmp_path / "git" / NAME).read_text())
+    validated("half-fork", (tmp_path / ".git" / NAME).read_text())
     assert half_fork(git, runs) == HALF
     with pytest.raises(ConflictError, match="was cut short in this work tree"):
-        refuse_half(git, runs)
+        refuse_half(str(tmp_path), runs)
     forget_half(git)
     forget_half(git)
     assert half_fork(git, runs) is None

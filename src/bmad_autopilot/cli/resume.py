@@ -14,6 +14,7 @@ from ..core.statuses import DONE
 from ..project.open import Project
 from ..runs.adoption import left_behind
 from ..runs.finding import Run, find_run, refuse_unreadable, unfinished
+from ..runs.half_forks import refuse_half
 from ..runs.layout import runs_folder
 from ..runs.state import Status
 from ..views.terminal import clean
@@ -121,7 +122,7 @@ def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
     found = unfinished(runs)
     if found:
         return found[0]
-    _refuse_half(project)
+    refuse_half(project.root.checkout, runs)  # cut short before there was a run
     refuse_unreadable(runs)
     left = left_behind(project.root.path, project.folders.implementation)
     hint = "bmad status says what comes next"
@@ -129,16 +130,6 @@ def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
         at = " at ".join(filter(None, (left.epic, left.story or left.phase)))
         hint = f"{left.tool} has left one behind ({at}): bmad resume --adopt goes on with it"
     raise UsageError("there is nothing to resume: no run is running, failed or paused", hint=hint)
-
-
-def _refuse_half(project: Project) -> None:
-    """Going back was cut short before there was a run."""
-    from ..project.gitdir import find_work_tree
-    from ..runs.half_forks import refuse_half
-
-    tree = find_work_tree(project.root.checkout)
-    if tree is not None:
-        refuse_half(tree.git_dir, runs_folder(project.root.path))
 
 
 def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], *, as_json: bool) -> NoReturn:

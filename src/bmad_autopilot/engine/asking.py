@@ -1,168 +1,20 @@
-"""The questions a lane puts to a person, and what each answer means for it."""
+"""The questions a lane puts to a person: which one, about what, and what an answer to it means."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..agents.outcomes import Outcome
 from ..core.block_reasons import BlockReason
-from ..core.causes import ABORT, EXTEND, FIX, OFFERS, RETRY, SKIP, Cause
+from ..core.causes import OFFERS, Cause
 from ..core.commands import command
 from ..core.facts import Call
 from ..core.records import Check
-from .delivery.questions import FORMS
+from .delivery.questions import FORMS as DELIVERY_FORMS
 from .doors import Asked, Doors, Question
+from .forms import AFTER_STORY, FORMS, RECOMMENDED, TEXTS, Form
 from .looking import Look
 
 MAX_COMMANDS = 20
-
-
-class _Form(NamedTuple):
-    """One question: its text, what each option means to folding.py, what we would choose and why."""
-
-    text: str
-    options: dict[str, str]
-    recommended: str
-    because: str
-    cause: Cause
-    reason: BlockReason = BlockReason.HUMAN_REVIEW_REQUIRED
-
-
-_USUAL = {RETRY: "again", EXTEND: "extend", SKIP: "skip", FIX: "hand-over", ABORT: "abort"}
-_GO_ON = {"continue": "go-on", FIX: "hand-over", ABORT: "abort"}
-
-_FORMS = {
-    "blocked": _Form(
-        "{step} of {story} says that it is blocked. Once that is mended: try again?",
-        _USUAL,
-        RETRY,
-        "what it names must be there first; its work is kept",
-        Cause.BLOCKED,
-        BlockReason.NO_RESOURCE,
-    ),
-    "failed": _Form(
-        "{step} of {story} failed, and so did another try. Try again?",
-        _USUAL,
-        RETRY,
-        "its work is kept, and the next call is told what went wrong",
-        Cause.FAILED,
-        BlockReason.SUBAGENT_FAILED,
-    ),
-    "hopeless": _Form(
-        "{step} of {story} cannot go on by itself. Once that is mended: try again?",
-        _USUAL,
-        RETRY,
-        "its work is kept; what stopped it must be mended first",
-        Cause.HOPELESS,
-        BlockReason.NO_RESOURCE,
-    ),
-    "checks": _Form(
-        "The project's checks still fail on {story} after every mend. What now?",
-        {**_USUAL, RETRY: "more-fixes"},
-        FIX,
-        "agents have had their tries; the logs say what fails",
-        Cause.CHECKS,
-    ),
-    "environment": _Form(
-        "The project's checks cannot run here on {story}. Once that is mended: run them again?",
-        {**_USUAL, RETRY: "recheck"},
-        RETRY,
-        "no change to the code would help; what is missing must be there first",
-        Cause.ENVIRONMENT,
-        BlockReason.NO_RESOURCE,
-    ),
-    "rounds": _Form(
-        "The review of {story} asks for changes again, after {rounds} rounds. What now?",
-        {"more": "more-rounds", "approve": "otherwise", **_USUAL},
-        "more",
-        "what it asks for stands above",
-        Cause.ROUNDS,
-    ),
-    "rows": _Form(
-        "While {step} of {story} ran, other rows of the board moved. Did you do that?",
-        {"mine": "otherwise", "undo": "otherwise"},
-        "undo",
-        "no step of this run has to set them",
-        Cause.ROWS,
-        BlockReason.CRITICAL_DECISION,
-    ),
-    "ground": _Form(
-        "This is no place to work in just now. Go on?",
-        {RETRY: "look", ABORT: "abort"},
-        RETRY,
-        "it is looked at again; nothing is changed before it is in order",
-        Cause.GROUND,
-    ),
-    "budget": _Form(
-        "The cap of this run is reached. Allow as much again?",
-        {"more": "more", "stop": "abort"},
-        "stop",
-        "the cap was set for this",
-        Cause.BUDGET,
-    ),
-    "left-out": _Form(
-        "Every story of {epic} is done but those left out. Close the epic without them?",
-        {"close": "close", "leave": "leave"},
-        "leave",
-        "they can still be taken up again",
-        Cause.LEFT_OUT,
-        BlockReason.CRITICAL_DECISION,
-    ),
-    "retrospective": _Form(
-        "The retrospective of {epic} was not held. Try again?",
-        {RETRY: "again", "leave": "drop"},
-        "leave",
-        "the epic is done without it",
-        Cause.RETROSPECTIVE,
-        BlockReason.SUBAGENT_FAILED,
-    ),
-    "stuck": _Form(
-        "{story} is in a state that nothing is known to do about. Look again?",
-        {RETRY: "look", ABORT: "abort"},
-        RETRY,
-        "once its row says something else",
-        Cause.STUCK,
-    ),
-    "restless": _Form(
-        "Files change by themselves while the project's checks run on {story}, so that no result holds. Once that "
-        "is mended: run them again?",
-        {**_USUAL, RETRY: "recheck"},
-        RETRY,
-        "what a program writes by itself belongs into .gitignore",
-        Cause.RESTLESS,
-        BlockReason.NO_RESOURCE,
-    ),
-    "human-checkpoint": _Form(
-        "{step} of {story} comes next. Go on?",
-        _GO_ON,
-        "continue",
-        "nothing has gone wrong; you wanted to be asked here",
-        Cause.HUMAN_CHECKPOINT,
-    ),
-    "settings": _Form(
-        "The settings have changed since this run began. Go by the new ones?",
-        {"new": "new-settings", "old": "old-settings", ABORT: "abort"},
-        "new",
-        "they are what the project goes by now",
-        Cause.SETTINGS,
-        BlockReason.CRITICAL_DECISION,
-    ),
-}
-
-# What differs from the form by what it is really about.
-_TEXTS = {
-    Cause.TIMEOUT: "{step} of {story} was ended at its time limit. Give it as much time again?",
-    Cause.LIMIT: "The account's limit keeps {step} of {story} from going on. Try again?",
-    Cause.LIAR: "{step} of {story} claims to be done without what it owes, twice. Try again?",
-    Cause.CONFLICT: "A merge has stopped on a conflict. Once it is resolved: go on?",
-    Cause.EPIC_COMPLETE: "Every story of {epic} is done. Close the epic?",
-}
-_RECOMMENDED = {
-    Cause.TIMEOUT: (EXTEND, "it was still at work"),
-    Cause.LIMIT: (RETRY, "once the account can be used again"),
-    Cause.LIAR: (FIX, "it was told what is missing, and left it out again"),
-    Cause.EPIC_COMPLETE: ("continue", "nothing has gone wrong; you wanted to be asked here"),
-}
-_AFTER_STORY = "A story is done, and {story} comes next. Go on?"
 
 _UNMERGED = ("not merged", "a merge is under way")  # as github/ground.py says it
 
@@ -176,11 +28,11 @@ def question_for(code: str, look: Look, rounds: int) -> Question:
     story = look.story.key if look.story else look.epic.key if look.epic else look.subject
     if code == AGENT:
         return _agents(story, look, ended)
-    form = _FORMS[code]
+    form = FORMS[code]
     cause = _cause(code, form, look, ended)
     step = look.at.step.name if look.at.step else ""
     names = {"story": story, "step": step, "rounds": rounds, "epic": look.epic.key if look.epic else "the epic"}
-    recommended, because = _RECOMMENDED.get(cause, (form.recommended, form.because))
+    recommended, because = RECOMMENDED.get(cause, (form.recommended, form.because))
     return Question(
         code,
         story,
@@ -213,7 +65,7 @@ def left_behind(story: str, asked: Asked) -> Question:
 def meaning(code: str, answer: str) -> str:
     if code == LEFT_BEHIND:
         return "go-on"
-    form = _FORMS.get(code) or FORMS.get(code)
+    form = FORMS.get(code) or DELIVERY_FORMS.get(code)
     return form.options.get(answer, "again") if form else "again"
 
 
@@ -232,7 +84,7 @@ def _agents(story: str, look: Look, ended: dict[str, Any]) -> Question:
     )
 
 
-def _cause(code: str, form: _Form, look: Look, ended: dict[str, Any]) -> Cause:
+def _cause(code: str, form: Form, look: Look, ended: dict[str, Any]) -> Cause:
     if code in ("failed", "hopeless"):
         return _by_outcome(ended, form.cause)
     if code == "blocked":
@@ -255,10 +107,10 @@ def _known(word: object, otherwise: Cause) -> Cause:
     return next((cause for cause in Cause if cause == word), otherwise)
 
 
-def _text(form: _Form, cause: Cause, look: Look) -> str:
+def _text(form: Form, cause: Cause, look: Look) -> str:
     if cause is Cause.HUMAN_CHECKPOINT and look.at.step is None:
-        return _AFTER_STORY
-    return _TEXTS.get(cause, form.text)
+        return AFTER_STORY
+    return TEXTS.get(cause, form.text)
 
 
 # what it is about

@@ -35,7 +35,7 @@ def checkpoint_order(lane: Lane, run: RunRecord, look: Look) -> CheckpointOrder 
 def variables_after(lane: Lane, run: RunRecord, story: str, ended: Data) -> dict[str, Any]:
     """Those of the run, with what this step has left. A workflow's variables are its own: one of them may well be
     called `story`."""
-    known = {"story": story} if lane.scope != "workflow" else {}
+    known = {"story": story} if not lane.is_workflow else {}
     return {**run.variables, **known, **(ended.get("variables") or {})}
 
 

@@ -66,7 +66,7 @@ class RunEnd(NamedTuple):
 
 def supervise(project: Project, lane: Lane, command: str, run: str = "") -> AbstractContextManager[Supervision]:
     """Nobody else drives what this lane would touch."""
-    name = workflow_lock(lane.session, lane.key) if lane.scope == "workflow" else NAME
+    name = workflow_lock(lane.session, lane.key) if lane.is_workflow else NAME
     return hold(project.state_folder, command, run, name)
 
 
@@ -116,11 +116,11 @@ def is_delivering(folder: str) -> bool:
 def _refuse_elsewhere(project: Project, lane: Lane) -> None:
     """Before anything is recorded: on another branch its rows look as if somebody had moved them, and its work as
     if it had never been done."""
+    refuse_half(project.root.checkout, runs_folder(project.root.path))
     git = Git(project.root.checkout)
     if git.work_tree is None:
         return
-    refuse_half(git.git_dir, runs_folder(project.root.path))
-    if lane.scope != "workflow" and lane.branch and not is_unchanged(git, lane.branch):
+    if not lane.is_workflow and lane.branch and not is_unchanged(git, lane.branch):
         problem = refusal(look_at_ground(git), branch=lane.branch)
         if problem is not None:
             raise problem
@@ -163,7 +163,7 @@ def drive(
         keeper.told(kind, data, at)
         told(kind, data, at)
 
-    kind = WorkflowWorld if lane.scope == "workflow" else World
+    kind = WorkflowWorld if lane.is_workflow else World
     world = kind(project, lane, folder, journal, waiting, tell, human)
     world.forge_maker = forge
     try:

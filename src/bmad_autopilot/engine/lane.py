@@ -30,6 +30,10 @@ class Lane(NamedTuple):
     delivery: Plan | None = None  # None: it ends with its stories, on the branch that is checked out
     adopted: str = ""  # the story that another tool's run was at: what was asked and answered about it counts
 
+    @property
+    def is_workflow(self) -> bool:
+        return self.scope == "workflow"
+
     def to_json(self) -> dict[str, Any]:
         """Of what is left out only how much it is: there may be too much for a journal's line."""
         plan = self.delivery.to_json() if self.delivery else None

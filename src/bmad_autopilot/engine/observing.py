@@ -25,7 +25,7 @@ BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_e
 
 def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     facts = told(doors, run)
-    if lane.scope == "workflow":
+    if lane.is_workflow:
         return observe_workflow(doors, lane, run, facts)
     if run.delivery.began:
         return _in_delivery(doors, lane, run, facts)

@@ -28,7 +28,7 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
         recommended=question.recommended,
         cause=question.cause,
         because=question.because,
-        about="workflow" if loop.lane.scope == "workflow" else "story",
+        about="workflow" if loop.lane.is_workflow else "story",
         **({"key": question_key(question.code, look, loop.run)} if question.code in FORMS else {}),
         **({"stage": look.stage} if rule.question == "human-checkpoint" else {}),
         **({"settings": loop.doors.settings()} if rule.question == "settings" else {}),
@@ -78,7 +78,7 @@ def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     if code == "rows" and answer == "undo":
         _undo_rows(loop, look)
     story = loop.run.stories.get(str(asked.get("story", "")))
-    if means == "skip" and story is not None and loop.lane.scope != "workflow":
+    if means == "skip" and story is not None and not loop.lane.is_workflow:
         loop.note(
             "aside", story=story.key, kept=loop.doors.set_aside(story.key, calls_of(story), head_before(story))
         )

@@ -51,7 +51,7 @@ def start_run(
             end = go_on(project, before.folder, told, human, caps, scope=one, unattended=unattended)
             if end.lane.key == row.key or end.status not in ("completed", "not-done"):
                 return end
-        _refuse_half(project)
+        refuse_half(project.root.checkout, runs_folder(project.root.path))
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         lane = lane._replace(session=session, unattended=dict(unattended))
         left = take_over(project, adopt=adopt)
@@ -77,12 +77,6 @@ def _tidy(project: Project, told: Told) -> None:
         told("notice", {"text": text}, time.time())
 
 
-def _refuse_half(project: Project) -> None:
-    git = Git(project.root.checkout)
-    if git.work_tree is not None:
-        refuse_half(git.git_dir, runs_folder(project.root.path))
-
-
 def new_folder(project: Project, lane: Lane) -> str:
     ensure_excludes(project.root)
     return make_run(runs_folder(project.root.path), lane.session, lane.key, time.time())
@@ -95,7 +89,7 @@ def _under_way(project: Project, scope: str, row: Row, session: str) -> list[Run
     heads = [
         (run, lane)
         for run, lane in found
-        if lane is not None and lane.scope != "workflow" and lane.session == session
+        if lane is not None and not lane.is_workflow and lane.session == session
         if run.state.status is not Status.FAILED  # aborted: over
     ]
     git = Git(project.root.checkout)

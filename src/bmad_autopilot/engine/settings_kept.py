@@ -92,7 +92,7 @@ def with_settings(lane: Lane, project: Project) -> Lane:
         max_fixes=config.max_check_fixes,
         retrospective=config.retrospective,
         human_checkpoint=config.human_checkpoint,
-        checks=checks_of(project) if lane.scope != "workflow" else (),
+        checks=checks_of(project) if not lane.is_workflow else (),
         unprotected=config.unprotected,
     )
 

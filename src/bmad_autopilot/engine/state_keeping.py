@@ -83,7 +83,7 @@ class StateKeeper:
         state = stamped(state, at) if made is None else marked(state, at, str(made["digest"]))
         write_state(self._folder, state)
         write_status_page(self._folder, self._page(state))
-        if self._lane.scope != "workflow":
+        if not self._lane.is_workflow:
             write_epic_state(self._epic_state, self._of_epic(state.status))
 
     def _state(self) -> RunState:
@@ -132,7 +132,7 @@ class StateKeeper:
         seconds = sum(float(one.get("seconds", 0.0)) for one in ended)
         page = self._pages.get(step.number)
         output = page.path if page else str(ended[-1].get("finding", "")) if ended else ""
-        story = story if self._lane.scope != "workflow" else ""
+        story = story if not self._lane.is_workflow else ""
         return StepLine(step.number, step.step, self._status(step), self._agent(step), seconds, output, story)
 
     def _status(self, step: StepRecord) -> str:

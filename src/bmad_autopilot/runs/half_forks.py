@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..core.errors import ConflictError, FileError
+from ..project.gitdir import find_work_tree
 from .journal import NAME as JOURNAL
 from .json_files import read_object, text_of, write_object
 from .layout import folder_name
@@ -45,9 +46,10 @@ def forget_half(git_dir: str) -> None:
         os.unlink(os.path.join(git_dir, NAME))
 
 
-def refuse_half(git_dir: str, runs: str) -> None:
+def refuse_half(checkout: str, runs: str) -> None:
     """Nobody works in a tree that is partly as it was then."""
-    half = half_fork(git_dir, runs)
+    tree = find_work_tree(checkout)
+    half = half_fork(tree.git_dir, runs) if tree is not None else None
     if half is not None:
         raise ConflictError(
             f"going back to checkpoint {half.checkpoint[:6]} was cut short in this work tree",

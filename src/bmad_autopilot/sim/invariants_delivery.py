@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..core.folding import fold
-from ..engine.books import DEFERRED
-from ..engine.delivery.plan import WHEN_APPROVED
-from ..github.approval import TRUSTED
-from ..github.pulls import ReviewState
-from .github.effects import GitHubEffect
-from .github.model import ACTIONS, VIEWER
-from .github.records import SimPull
+from .github.model import VIEWER
 from .invariants import MAX_TOLD, no_board_change_is_repeated, no_commit_is_made_twice, no_question_is_asked_twice
 from .invariants_calls import CALL_PROMISES
-from .memory_git import changed_paths
-from .memory_hub import Hub
+from .invariants_merging import (
+    answers_of,
+    hub_of,
+    nothing_is_merged_unproven,
+    ours,
+    session_of,
+    what_was_merged_otherwise_is_noticed,
+)
 from .played import Played, Session
 
 _MARK = re.compile(r"<!-- bmad-autopilot:[^>]*-->")
@@ -33,15 +33,6 @@ def broken_deliveries(played: Played) -> Iterator[str]:
                 yield f"{promise.__name__.replace('_', ' ')}: {problem}"
 
 
-def _hub(played: Played) -> Hub:
-    assert played.world.hub is not None
-    return played.world.hub
-
-
-def _ours(played: Played, *kinds: str) -> Iterator[GitHubEffect]:
-    return _hub(played).model.effects.of(*kinds, by=VIEWER)
-
-
 def _twice(named: Iterable[object]) -> Iterator[str]:
     return (f"{what} {times} times" for what, times in Counter(named).items() if times > 1)
 
@@ -50,13 +41,13 @@ def _twice(named: Iterable[object]) -> Iterator[str]:
 
 
 def no_pull_request_is_opened_twice(played: Played) -> Iterator[str]:
-    yield from _twice(effect.data["head_ref"] for effect in _ours(played, "open-pull"))
+    yield from _twice(effect.data["head_ref"] for effect in ours(played, "open-pull"))
 
 
 def no_reply_is_given_twice(played: Played) -> Iterator[str]:
     marks = (
         (thread.id, mark)
-        for pull in _hub(played).model.pulls.values()
+        for pull in hub_of(played).model.pulls.values()
         for thread in pull.threads
         for comment in thread.comments
         if comment.author.login == VIEWER
@@ -67,8 +58,8 @@ def no_reply_is_given_twice(played: Played) -> Iterator[str]:
 
 def nothing_is_merged_twice(played: Played) -> Iterator[str]:
     """Also not as another pull request of the same branch."""
-    pulls = _hub(played).model.pulls
-    yield from _twice(pulls[effect.data["number"]].head_ref for effect in _ours(played, "merge"))
+    pulls = hub_of(played).model.pulls
+    yield from _twice(pulls[effect.data["number"]].head_ref for effect in ours(played, "merge"))
 
 
 def no_review_is_asked_for_twice(played: Played) -> Iterator[str]:
@@ -77,94 +68,15 @@ def no_review_is_asked_for_twice(played: Played) -> Iterator[str]:
 
 
 def nothing_is_run_again_twice(played: Played) -> Iterator[str]:
-    yield from _twice((effect.data["name"], effect.data["sha"]) for effect in _ours(played, "rerun"))
+    yield from _twice((effect.data["name"], effect.data["sha"]) for effect in ours(played, "rerun"))
 
 
 def _with_heads(played: Played, kind: str) -> Iterator[tuple[int, str]]:
-    pulls = _hub(played).model.pulls
-    for effect in _ours(played, kind):
+    pulls = hub_of(played).model.pulls
+    for effect in ours(played, kind):
         number = int(effect.data["number"])
         heads = [sha for at, sha in pulls[number].heads if at <= effect.at]
         yield number, heads[-1]
-
-
-# merging
-
-
-def nothing_is_merged_unproven(played: Played) -> Iterator[str]:
-    for effect in _ours(played, "merge"):
-        yield from (f"#{effect.data['number']}: {problem}" for problem in _against_merge(played, effect))
-
-
-def _against_merge(played: Played, effect: GitHubEffect) -> Iterator[str]:
-    data = effect.data
-    session = _session_of(played, _hub(played).model.pulls[data["number"]])
-    plan = session.lane.delivery if session else None
-    if session is None or plan is None:
-        yield "it is none of ours"
-        return
-    without = "without-checks" in _answered(played, session)
-    if data["rollup"] != "SUCCESS" and not (data["rollup"] == "" and (without or not plan.checks)):
-        yield f"its checks are {data['rollup'] or 'none'}"
-    if data["unresolved"]:
-        yield f"{data['unresolved']} threads are open"
-    if data["objections"]:
-        yield f"{data['objections']} ask for changes"
-    if plan.merge == WHEN_APPROVED and not _approved(played, effect):
-        yield "nobody has approved what it holds"
-    if not _checked_here(played, session, data["head"], effect.at):
-        yield "our own checks have not passed on it"
-
-
-def _answered(played: Played, session: Session) -> set[str]:
-    return {str(data.get("means")) for kind, data, _ in played.journal(session.run) if kind == "answered"}
-
-
-def _approved(played: Played, effect: GitHubEffect) -> bool:
-    """By somebody who counts, for this content: heads that differ from it by the base alone are as good."""
-    pull = _hub(played).model.pulls[effect.data["number"]]
-    base, head = effect.data["base"], effect.data["head"]
-    given = [
-        one
-        for one in pull.reviews
-        if one.state is ReviewState.APPROVED
-        and one.at <= effect.at
-        and (one.author.association in TRUSTED or one.author.login == ACTIONS)
-    ]
-    return any(_is_base_alone(played, one.commit, head, base) for one in given)
-
-
-def _is_base_alone(played: Played, before: str, head: str, base: str) -> bool:
-    """Whether all that came since is the base's; the board and the list of deferred work are merged by what they
-    mean."""
-    refs, books = _hub(played).refs, played.world.books
-    old, new, there = refs.files(before), refs.files(head), refs.files(base)
-    apart = (books.board, f"{books.folder}/{DEFERRED}")
-    return all(new.get(path) == there.get(path) for path in changed_paths(old, new) if path not in apart)
-
-
-def _checked_here(played: Played, session: Session, head: str, at: float) -> bool:
-    from .memory_lines import MemoryLines
-
-    code = MemoryLines(played.world, _hub(played), session.run, f"{session.lane.key}.pr-1", ()).code(head)
-    record = fold(entry for entry in played.journal(session.run) if entry[2] <= at)
-    check = record.checks.get(code)
-    return check is not None and check.passed
-
-
-def what_was_merged_otherwise_is_noticed(played: Played) -> Iterator[str]:
-    """The tree on the base is not the one that was tested: the run says so, and asks."""
-    for effect in _ours(played, "merge"):
-        session = _session_of(played, _hub(played).model.pulls[effect.data["number"]])
-        if session is None or effect.data["same_tree"]:
-            continue
-        proofs = [data["proof"] for kind, data, _ in played.journal(session.run) if kind == "merged"]
-        if session.ending == "completed" and "differs" not in proofs:
-            yield f"#{effect.data['number']}"
-
-
-def _session_of(played: Played, pull: SimPull) -> Session | None:
-    return next((one for one in played.sessions if one.lane.branch == pull.head_ref), None)
 
 
 # threads
@@ -172,13 +84,13 @@ def _session_of(played: Played, pull: SimPull) -> Session | None:
 
 def threads_are_resolved_by_an_answer(played: Played) -> Iterator[str]:
     """A reply of ours, and a commit that is on the head; or a person has decided."""
-    model = _hub(played).model
-    for effect in _ours(played, "resolve"):
+    model = hub_of(played).model
+    for effect in ours(played, "resolve"):
         pull = model.pulls[effect.data["number"]]
         thread = next(one for one in pull.threads if one.id == effect.data["thread"])
         replies = [one for one in thread.comments if one.author.login == VIEWER and one.at <= effect.at]
-        session = _session_of(played, pull)
-        decided = session is not None and "close-thread" in _answered(played, session)
+        session = session_of(played, pull)
+        decided = session is not None and "close-thread" in answers_of(played, session)
         if not replies:
             yield f"{thread.id} without a reply"
         elif not decided and not _is_on(played, replies[-1].body, effect.data["head"]):
@@ -187,7 +99,7 @@ def threads_are_resolved_by_an_answer(played: Played) -> Iterator[str]:
 
 def _is_on(played: Played, reply: str, head: str) -> bool:
     named = _DONE_IN.search(reply)
-    refs = _hub(played).refs
+    refs = hub_of(played).refs
     found = [sha for sha in played.world.git.commits if named and sha.startswith(named[1])]
     return any(refs.contains(head, sha) for sha in found)
 
@@ -196,7 +108,7 @@ def _is_on(played: Played, reply: str, head: str) -> bool:
 
 
 def no_commit_is_pushed_over(played: Played) -> Iterator[str]:
-    for effect in _ours(played, "push"):
+    for effect in ours(played, "push"):
         if effect.data["forced"]:
             yield f"{effect.data['branch']} lost {effect.data['lost']}"
 
@@ -205,7 +117,7 @@ def foreign_commits_are_left_alone(played: Played) -> Iterator[str]:
     """Nothing is pushed to a branch that somebody else has moved, before a person has said so."""
     branches = {one.lane.branch for one in played.sessions}
     movers: dict[str, str] = {}
-    for effect in _hub(played).model.effects.of("push", "delete-branch"):
+    for effect in hub_of(played).model.effects.of("push", "delete-branch"):
         branch, before = str(effect.data["branch"]), str(effect.data["before"])
         is_ours = effect.by == VIEWER and effect.kind == "push"
         is_theirs = bool(before) and movers.get(branch, VIEWER) != VIEWER
@@ -222,14 +134,14 @@ def _was_allowed(played: Played, branch: str, before: str, at: float) -> bool:
         if when > at:
             break
         said = said or (kind == "answered" and data.get("means") in ("take-over", "look"))
-        if said and kind == "foreign-taken" and _hub(played).refs.contains(str(data["sha"]), before):
+        if said and kind == "foreign-taken" and hub_of(played).refs.contains(str(data["sha"]), before):
             return True
     return False
 
 
 def only_merged_branches_are_deleted(played: Played) -> Iterator[str]:
-    model = _hub(played).model
-    for effect in _ours(played, "delete-branch"):
+    model = hub_of(played).model
+    for effect in ours(played, "delete-branch"):
         branch, held = effect.data["branch"], effect.data["before"]
         merged = [one.head for one in model.pulls.values() if one.head_ref == branch and one.merged_at]
         if held not in merged:
@@ -284,14 +196,14 @@ def _waits_in_vain(played: Played, session: Session, waits: Mapping[str, Any] | 
 
 
 def merged_means_in_the_base(played: Played) -> Iterator[str]:
-    refs = _hub(played).refs
+    refs = hub_of(played).refs
     for session in played.sessions:
         merged = fold(played.journal(session.run)).delivery.merged
         plan = session.lane.delivery
         if not merged or plan is None or refs.contains(refs.head_of(plan.base), merged):
             continue
         # Into the branch that it stands on, by a person: with that it comes.
-        pulls = [one for one in _hub(played).model.pulls.values() if one.merged_at and one.base_ref == plan.base]
+        pulls = [one for one in hub_of(played).model.pulls.values() if one.merged_at and one.base_ref == plan.base]
         if not any(refs.contains(one.head, merged) for one in pulls):
             yield f"{session.lane.key}: {merged[-6:]}"
 

@@ -5,13 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..board.sprint import Row
-from ..core.causes import chosen
 from ..core.errors import FileError, Place
 from ..core.records import Check, RunRecord
 from ..core.statuses import DONE, Kind
 from ..engine.delivery.rounds import round_key
 from ..engine.doors import (
-    Advance,
     Asked,
     CallId,
     CallOrder,
@@ -19,20 +17,19 @@ from ..engine.doors import (
     CommitOrder,
     Entry,
     Gathered,
-    Question,
     Tree,
 )
 from ..engine.lane import Lane
-from ..engine.looking import BY_POLICY
 from ..runs.state import SHORT_ID, checkpoint_digest
 from .faults import INTENTS, Phase
 from .log import Actor, Effect
-from .memory import MemoryQuestion, World
+from .memory import World
 from .memory_board import is_readable, rows_of, with_row, with_status
 from .memory_calls import MemoryCall
 from .memory_checks import run_checks
 from .memory_gathering import gather
 from .memory_git import changed_paths
+from .memory_people import MemoryPeople
 from .scenario import Cast
 
 if TYPE_CHECKING:
@@ -43,12 +40,10 @@ if TYPE_CHECKING:
 RESCAN = 60.0  # a wait is never longer without a look
 
 
-class MemoryDoors:
+class MemoryDoors(MemoryPeople):
     def __init__(self, world: World, run: str, lane: Lane, cast: Cast) -> None:
-        self.world = world
-        self.run = run
+        super().__init__(world, run, cast)
         self.lane = lane
-        self._cast = cast
 
     def now(self) -> float:
         return self.world.now
@@ -89,10 +84,6 @@ class MemoryDoors:
 
     def changed_settings(self) -> str:
         return ""
-
-    def _done(self, kind: str, /, **data: Any) -> None:
-        self.world.did(Actor.US, kind, self.run, **data)
-        self.world.point(kind, Phase.AFTER_EFFECT)
 
     # the board
 
@@ -214,49 +205,6 @@ class MemoryDoors:
     def check_logs(self, code: str) -> str:
         return f"checks/{code[:8]}"
 
-    # people
-
-    def ask(self, question: Question) -> str:
-        self.world.point("ask", Phase.BEFORE_INTENT)
-        for (run, name), known in self.world.questions.items():
-            if run == self.run and _same(known.asked, question):
-                return name
-        name = f"q{len(self.world.questions) + 1}"
-        asked = MemoryQuestion(name, question, self.world.now)
-        self.world.questions[self.run, name] = asked
-        self._cast.humans.hear(self.world, asked)
-        call = question.call
-        self._done("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
-        return name
-
-    def is_asked(self, question: str) -> bool:
-        return (self.run, question) in self.world.questions
-
-    def answer(self, question: str) -> str | None:
-        return self.world.questions[self.run, question].answer
-
-    def advance(self, question: str) -> Advance | None:
-        asked = self.world.questions[self.run, question].asked
-        choice = chosen(self._cast.unattended, asked.cause)
-        is_free = not self.attended() and choice in asked.options
-        return Advance(choice, BY_POLICY, is_choice=True) if is_free else None
-
-    def record_answer(self, question: str, advance: Advance) -> None:
-        asked = self.world.questions[self.run, question]
-        if asked.answer is None:
-            asked.answer, asked.by = advance.text, advance.by
-            self._done("answer", code=asked.asked.code, story=asked.asked.story, answer=advance.text)
-
-    def answered_by(self, question: str) -> str:
-        return self.world.questions[self.run, question].by
-
-    def deliver(self, question: str) -> None:
-        asked = self.world.questions[self.run, question]
-        self.world.deliver(asked)
-
-    def attended(self) -> bool:
-        return self._cast.humans.attended
-
     # delivery
 
     @property
@@ -313,17 +261,3 @@ class MemoryDoors:
             self.world.cancel(self.run, call)
             self.world.point("cancel", Phase.AFTER_EFFECT)
         return ends
-
-    def wait_for_answer(self, question: str) -> bool:
-        asked = self.world.questions[self.run, question]
-        if not self._cast.humans.attended or asked.answer_at is None:
-            return False
-        self.world.did(Actor.US, "wait", self.run, until=asked.answer_at)
-        following = self.world.next_event()
-        ends = asked.answer_at if following is None else min(asked.answer_at, following)
-        self.world.advance(max(ends, self.world.now) + 0.001)
-        return True
-
-
-def _same(one: Question, other: Question) -> bool:
-    return one.turn == other.turn and (one.story, one.call, one.text) == (other.story, other.call, other.text)

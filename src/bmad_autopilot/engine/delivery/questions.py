@@ -1,7 +1,6 @@
 """The questions of a delivery: their words, what each answer means, what they are about."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from ...core.causes import ABORT, OFFERS, RETRY, Cause
 from ...core.facts import Threads
@@ -9,20 +8,12 @@ from ...core.records import RunRecord
 from ...github.pulls import CheckState
 from ...github.quoting import clean_text, one_line
 from ..doors import Question
+from ..forms import Form
 from ..looking import Look
-from .branch_facts import foreign_key
+from .branch_facts import conflict_key, foreign_key
 from .threads import Point, reply_key
 
 MAX_SHOWN = 2000
-
-
-class Form(NamedTuple):
-    text: str
-    options: Mapping[str, str]  # what each means to folding.py and to the next look
-    recommended: str
-    because: str
-    cause: Cause
-
 
 _LOOK = {RETRY: "look", ABORT: "abort"}
 
@@ -169,6 +160,8 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
         return reply_key(_disputed(look))
     if code == "foreign" and seen is not None:
         return foreign_key(seen)
+    if code == "base-conflict" and seen is not None:
+        return conflict_key(seen, record)
     if code == "silence" and seen is not None:
         return (seen.content or (record.head,))[-1]
     if code == "merge-refused" and seen is not None:

@@ -48,7 +48,7 @@ class PeopleDoors(Ground):
             question.agents_own,
             turn=question.turn,
             cause=question.cause,
-            about="workflow" if self.lane.scope == "workflow" else "story",
+            about="workflow" if self.lane.is_workflow else "story",
             because=question.because,
         )
         return ask(self.run, kept, time.time()).id

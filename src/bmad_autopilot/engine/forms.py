@@ -1,0 +1,156 @@
+"""The words of the questions a lane puts to a person, and what each answer to one means."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..core.block_reasons import BlockReason
+from ..core.causes import ABORT, EXTEND, FIX, RETRY, SKIP, Cause
+
+
+class Form(NamedTuple):
+    """One question: its text, what each option means to folding.py, what we would choose and why."""
+
+    text: str
+    options: Mapping[str, str]
+    recommended: str
+    because: str
+    cause: Cause
+    reason: BlockReason = BlockReason.HUMAN_REVIEW_REQUIRED
+
+
+_USUAL = {RETRY: "again", EXTEND: "extend", SKIP: "skip", FIX: "hand-over", ABORT: "abort"}
+_GO_ON = {"continue": "go-on", FIX: "hand-over", ABORT: "abort"}
+
+FORMS: Mapping[str, Form] = {
+    "blocked": Form(
+        "{step} of {story} says that it is blocked. Once that is mended: try again?",
+        _USUAL,
+        RETRY,
+        "what it names must be there first; its work is kept",
+        Cause.BLOCKED,
+        BlockReason.NO_RESOURCE,
+    ),
+    "failed": Form(
+        "{step} of {story} failed, and so did another try. Try again?",
+        _USUAL,
+        RETRY,
+        "its work is kept, and the next call is told what went wrong",
+        Cause.FAILED,
+        BlockReason.SUBAGENT_FAILED,
+    ),
+    "hopeless": Form(
+        "{step} of {story} cannot go on by itself. Once that is mended: try again?",
+        _USUAL,
+        RETRY,
+        "its work is kept; what stopped it must be mended first",
+        Cause.HOPELESS,
+        BlockReason.NO_RESOURCE,
+    ),
+    "checks": Form(
+        "The project's checks still fail on {story} after every mend. What now?",
+        {**_USUAL, RETRY: "more-fixes"},
+        FIX,
+        "agents have had their tries; the logs say what fails",
+        Cause.CHECKS,
+    ),
+    "environment": Form(
+        "The project's checks cannot run here on {story}. Once that is mended: run them again?",
+        {**_USUAL, RETRY: "recheck"},
+        RETRY,
+        "no change to the code would help; what is missing must be there first",
+        Cause.ENVIRONMENT,
+        BlockReason.NO_RESOURCE,
+    ),
+    "rounds": Form(
+        "The review of {story} asks for changes again, after {rounds} rounds. What now?",
+        {"more": "more-rounds", "approve": "otherwise", **_USUAL},
+        "more",
+        "what it asks for stands above",
+        Cause.ROUNDS,
+    ),
+    "rows": Form(
+        "While {step} of {story} ran, other rows of the board moved. Did you do that?",
+        {"mine": "otherwise", "undo": "otherwise"},
+        "undo",
+        "no step of this run has to set them",
+        Cause.ROWS,
+        BlockReason.CRITICAL_DECISION,
+    ),
+    "ground": Form(
+        "This is no place to work in just now. Go on?",
+        {RETRY: "look", ABORT: "abort"},
+        RETRY,
+        "it is looked at again; nothing is changed before it is in order",
+        Cause.GROUND,
+    ),
+    "budget": Form(
+        "The cap of this run is reached. Allow as much again?",
+        {"more": "more", "stop": "abort"},
+        "stop",
+        "the cap was set for this",
+        Cause.BUDGET,
+    ),
+    "left-out": Form(
+        "Every story of {epic} is done but those left out. Close the epic without them?",
+        {"close": "close", "leave": "leave"},
+        "leave",
+        "they can still be taken up again",
+        Cause.LEFT_OUT,
+        BlockReason.CRITICAL_DECISION,
+    ),
+    "retrospective": Form(
+        "The retrospective of {epic} was not held. Try again?",
+        {RETRY: "again", "leave": "drop"},
+        "leave",
+        "the epic is done without it",
+        Cause.RETROSPECTIVE,
+        BlockReason.SUBAGENT_FAILED,
+    ),
+    "stuck": Form(
+        "{story} is in a state that nothing is known to do about. Look again?",
+        {RETRY: "look", ABORT: "abort"},
+        RETRY,
+        "once its row says something else",
+        Cause.STUCK,
+    ),
+    "restless": Form(
+        "Files change by themselves while the project's checks run on {story}, so that no result holds. Once that "
+        "is mended: run them again?",
+        {**_USUAL, RETRY: "recheck"},
+        RETRY,
+        "what a program writes by itself belongs into .gitignore",
+        Cause.RESTLESS,
+        BlockReason.NO_RESOURCE,
+    ),
+    "human-checkpoint": Form(
+        "{step} of {story} comes next. Go on?",
+        _GO_ON,
+        "continue",
+        "nothing has gone wrong; you wanted to be asked here",
+        Cause.HUMAN_CHECKPOINT,
+    ),
+    "settings": Form(
+        "The settings have changed since this run began. Go by the new ones?",
+        {"new": "new-settings", "old": "old-settings", ABORT: "abort"},
+        "new",
+        "they are what the project goes by now",
+        Cause.SETTINGS,
+        BlockReason.CRITICAL_DECISION,
+    ),
+}
+
+# What differs from the form by what it is really about.
+TEXTS = {
+    Cause.TIMEOUT: "{step} of {story} was ended at its time limit. Give it as much time again?",
+    Cause.LIMIT: "The account's limit keeps {step} of {story} from going on. Try again?",
+    Cause.LIAR: "{step} of {story} claims to be done without what it owes, twice. Try again?",
+    Cause.CONFLICT: "A merge has stopped on a conflict. Once it is resolved: go on?",
+    Cause.EPIC_COMPLETE: "Every story of {epic} is done. Close the epic?",
+}
+RECOMMENDED = {
+    Cause.TIMEOUT: (EXTEND, "it was still at work"),
+    Cause.LIMIT: (RETRY, "once the account can be used again"),
+    Cause.LIAR: (FIX, "it was told what is missing, and left it out again"),
+    Cause.EPIC_COMPLETE: ("continue", "nothing has gone wrong; you wanted to be asked here"),
+}
+AFTER_STORY = "A story is done, and {story} comes next. Go on?"
