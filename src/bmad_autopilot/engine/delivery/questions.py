@@ -10,7 +10,7 @@ from ...github.quoting import clean_text, one_line
 from ..doors import Question
 from ..forms import Form
 from ..looking import Look
-from .branch_facts import conflict_key, foreign_key
+from .branch_facts import foreign_key
 from .threads import Point, reply_key
 
 MAX_SHOWN = 2000
@@ -160,8 +160,6 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
         return reply_key(_disputed(look))
     if code == "foreign" and seen is not None:
         return foreign_key(seen)
-    if code == "base-conflict" and seen is not None:
-        return conflict_key(seen, record)
     if code == "silence" and seen is not None:
         return (seen.content or (record.head,))[-1]
     if code == "merge-refused" and seen is not None:
