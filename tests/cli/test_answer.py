@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.runs.question import Question
 from bmad_autopilot.runs.questions import open_questions, questions_of
 from bmad_autopilot.runs.supervisor import hold
 from tests.cli.question_runs import NAME, WHICH, asked, run_of, state_folder
 from tests.cli.test_completion import complete, scripts
+from tests.cli.unfinished_runs import unfinished_run
 from tests.support import ProjectMaker, SampleProject
 from tests.terminals import COMMAND, piped
 
@@ -66,6 +68,13 @@ def test_the_autopilot_looks_after_all_of_its_runs(sample: SampleProject, run: P
     with hold(state_folder(sample), "autopilot", "/elsewhere/epic-2-20200101-000000"):
         done = piped("answer", "1-2", "1", cwd=sample.root)
     assert "goes on by itself" in done.stdout
+
+
+def test_a_run_of_the_autopilots_is_gone_on_with_by_it(sample: SampleProject) -> None:
+    asked(unfinished_run(sample, "1-2-sign-in", delivery=Plan()), WHICH)
+    assert "answer, then bmad autopilot\n" in piped("questions", cwd=sample.root).stdout
+    done = piped("answer", "1-2", "1", cwd=sample.root)
+    assert done.stdout.endswith("nobody is at work here; to go on: bmad autopilot\n")
 
 
 @pytest.mark.parametrize("wanted", ["1-2", "1.2", "1-2-sign-in", "1-2-SIGN", "01-02"])

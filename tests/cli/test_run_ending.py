@@ -7,6 +7,7 @@ import pytest
 from bmad_autopilot.cli.ending import summarise
 from bmad_autopilot.core.folding import fold
 from bmad_autopilot.core.records import RunRecord
+from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.driving import RunEnd
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.project.open import open_project
@@ -33,6 +34,7 @@ action_items:
     status: done
 """
 LANE = Lane("epic", "epic-1", "1", PIPELINES["lean"], checks=("npm test",))
+DELIVERED = LANE._replace(delivery=Plan())
 LOGIN: dict[str, Any] = {"story": "1-2-login"}
 DEV: dict[str, Any] = {**LOGIN, "number": 1, "step": "dev", "attempt": 1}
 REVIEW: dict[str, Any] = {**LOGIN, "number": 2, "step": "code-review", "attempt": 1}
@@ -99,10 +101,23 @@ def test_the_command_that_goes_on(sample: SampleProject, status: str, commands: 
     assert [command for command, _ in told(sample, status).next] == commands
 
 
+@pytest.mark.parametrize(
+    ("status", "commands"),
+    [
+        ("left", ["bmad autopilot --session night"]),
+        ("waiting", ["bmad autopilot --session night"]),
+        ("failed", ["bmad autopilot --session night --continue"]),
+    ],
+)
+def test_a_lane_of_the_autopilots_goes_on_with_it(sample: SampleProject, status: str, commands: list[str]) -> None:
+    found = told(sample, status, DELIVERED._replace(session="night"))
+    assert [command for command, _ in found.next] == commands
+
+
 def test_what_waits_for_others_is_watched_by_the_autopilot(sample: SampleProject) -> None:
     run = fold(ENTRIES)
     run.delivery.pull, run.delivery.waits = 12, {"why": "its checks"}
-    found = told(sample, "pending", run=run)
+    found = told(sample, "pending", DELIVERED, run=run)
     assert found.why == "#12 waits for its checks"
     assert [command for command, _ in found.next] == ["bmad autopilot", "bmad pr status"]
 

@@ -8,13 +8,14 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
+from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.files import locked
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.question import Question
 from bmad_autopilot.runs.questions import ask
 from bmad_autopilot.runs.state import Status
 from bmad_autopilot.runs.supervisor import hold
-from tests.cli.unfinished_runs import attempt, keep_state, unfinished_run
+from tests.cli.unfinished_runs import attempt, keep_state, note, unfinished_run
 from tests.support import ProjectMaker, SampleProject
 from tests.terminals import COMMAND, piped
 
@@ -58,6 +59,8 @@ def test_one_that_was_cut_short_is_gone_on_with(shop: SampleProject) -> None:
         "pid": None,
         "working": None,
         "question": None,
+        "command": "bmad resume",
+        "pending": [],
     }
 
 
@@ -68,6 +71,56 @@ def test_a_question_that_waits(shop: SampleProject) -> None:
     assert "waits for you: 1-1-cart: Which store? (bmad questions)" in text
     assert text.index("waits for you") < text.index("next  ")
     assert document(shop)["run"]["question"] == {"story": "1-1-cart", "text": "Which store?"}  # type: ignore[index]
+
+
+def test_a_pull_request_that_waits_for_others(shop: SampleProject) -> None:
+    run = unfinished_run(shop, "epic-1.pr-1", delivery=Plan())
+    note(run, "pending", why="a person to merge it\nor to close it", until=None, fingerprint="x", pull=7)
+    text, found = shown(shop), document(shop)["run"]
+    assert "epic-1: pull request #7 waits for a person to merge it\n" in text
+    assert f"bmad autopilot goes on with run {run.name}" in text
+    assert "bmad pr status" in text
+    assert "bmad resume" not in text
+    assert found["pending"] == [{"epic": "epic-1", "pull": 7, "why": "a person to merge it"}]  # type: ignore[index]
+    assert found["command"] == "bmad autopilot"  # type: ignore[index]
+
+
+def test_it_waits_no_more_once_something_was_done_about_it(shop: SampleProject) -> None:
+    run = unfinished_run(shop, "epic-1", delivery=Plan())
+    note(run, "pending", why="its checks", until=None, fingerprint="x", pull=7)
+    note(run, "pull-round", story="epic-1.pr-1", why="red", points=[], logs=[])
+    text = shown(shop)
+    assert "pull request" not in text
+    assert f"bmad autopilot goes on with run {run.name}" in text
+
+
+def test_every_pull_request_that_waits_is_named(shop: SampleProject) -> None:
+    first = unfinished_run(shop, "epic-1", delivery=Plan(), session="night")
+    note(first, "pending", why="its checks", until=None, fingerprint="x", pull=7)
+    second = unfinished_run(shop, "epic-1", delivery=Plan(kind="local"), after=60.0, session="night")
+    note(second, "pending", why="the work tree: it is not clean", until=None, fingerprint="", pull=0)
+    text = shown(shop)
+    assert "epic-1: pull request #7 waits for its checks" in text
+    assert "epic-1 waits for the work tree: it is not clean" in text
+    assert "bmad autopilot --session night" in text
+
+
+def test_the_autopilot_that_watches_pull_requests(shop: SampleProject) -> None:
+    run = unfinished_run(shop, "epic-1", delivery=Plan())
+    note(run, "pending", why="its checks", until=None, fingerprint="x", pull=7)
+    with hold(open_project(str(shop.root)).state_folder, "autopilot", run.name):
+        text = shown(shop)
+    assert f"run {run.name} is under way (pid {os.getpid()})" in text
+    assert "epic-1: pull request #7 waits for its checks" in text
+    assert "bmad autopilot" not in text
+
+
+def test_a_question_of_the_autopilots(shop: SampleProject) -> None:
+    run = unfinished_run(shop, "1-1-cart", delivery=Plan())
+    ask(str(run), WHICH, 1_800_000_000.0)
+    text = shown(shop)
+    assert "bmad autopilot   then go on with it" in text
+    assert "bmad resume" not in text
 
 
 def test_one_that_is_looked_after_with_its_agent_at_work(shop: SampleProject) -> None:

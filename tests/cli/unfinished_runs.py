@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
@@ -15,18 +16,30 @@ BEGAN = 1_800_000_000.0
 
 
 def unfinished_run(
-    sample: SampleProject, story: str, *, status: Status = Status.PAUSED, after: float = 0.0
+    sample: SampleProject,
+    story: str,
+    *,
+    status: Status = Status.PAUSED,
+    after: float = 0.0,
+    delivery: Plan | None = None,
+    session: str = "main",
 ) -> Path:
-    folder = Path(make_run(runs_folder(str(sample.root)), "main", "epic-1", BEGAN + after))
-    journal = Journal(str(folder), lambda value: value)
-    journal.append("run", target="epic-1", **Lane("epic", "epic-1", "1", PIPELINES["lean"]).to_json())
-    journal.close()
+    folder = Path(make_run(runs_folder(str(sample.root)), session, "epic-1", BEGAN + after))
+    lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], delivery=delivery, session=session)
+    note(folder, "run", target="epic-1", **lane.to_json())
     keep_state(folder, story, status, after)
     return folder
 
 
+def note(folder: Path, kind: str, /, **data: object) -> None:
+    journal = Journal(str(folder), lambda value: value)
+    journal.append(kind, **data)
+    journal.close()
+
+
 def keep_state(folder: Path, story: str, status: Status, after: float = 0.0) -> None:
-    state = RunState(folder.name, status=status, current_step=1, session_variables={"story": story})
+    variables = {"target": "epic-1", "story": story}
+    state = RunState(folder.name, status=status, current_step=1, session_variables=variables)
     write_state(str(folder), state._replace(last_checkpoint=time.time() + after))
 
 

@@ -17,8 +17,8 @@ BEGUN: Entry = ("delivering", {"head": "h1", "branch": "feature/epic-1", "known"
 PUSH: Entry = ("effect", {"do": "push", "key": "h1", "content": True})
 PUSHED: Entry = ("did", {"do": "push", "key": "h1", "content": True})
 POINTS = [
-    {"name": "T1", "thread": "one", "comments": 1, "text": "rename it"},
-    {"name": "T2", "thread": "two", "comments": 3, "text": "test it"},
+    {"name": "T1", "thread": "one", "heard": ["m1"], "text": "rename it"},
+    {"name": "T2", "thread": "two", "heard": ["m2", "m3"], "text": "test it"},
 ]
 OPENED: Entry = ("pull-round", {"story": ROUND, "why": "points", "points": POINTS, "logs": []})
 STORY: Entry = ("story", {"story": ROUND, "status": "", "baseline": "h1", "tree": "t1", "code": "c1"})
@@ -185,7 +185,7 @@ def test_a_wait_for_the_same_thing_goes_on_from_when_it_began() -> None:
 def test_what_an_agent_said_counts_once_its_call_was_good() -> None:
     answers = {"T1": {"answer": "fixed", "why": "done"}, "T9": {"answer": "fixed", "why": "no such point"}}
     record = said("good", answers)
-    assert record.answers == {"one": {"answer": "fixed", "why": "done", "story": ROUND, "comments": 1}}
+    assert record.answers == {"one": {"answer": "fixed", "why": "done", "story": ROUND, "heard": ["m1"]}}
     assert said("lacking", answers).answers == {}
     assert said("failed", answers).answers == {}
 

@@ -40,6 +40,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("merged-branch", Action.CLEAR_BRANCH, {"pull": Pull.MERGED, "proof": Proof.SAME, "cleared": False}),
     ("delivered", Action.FINISH, {"pull": Pull.MERGED, "proof": Proof.SAME}),
     ("pull-closed", "closed", {"pull": Pull.CLOSED}),
+    ("pull-retargeted", "retargeted", {"pull": Pull.RETARGETED}),
     ("foreign-allowed", Action.TAKE_FOREIGN, {"line": Line.ALLOWED}),
     ("foreign-commits", "foreign", {"line": Line.FOREIGN}),
     ("unproven-elsewhere", Action.STAND, {"gate": Gate.DUE, "here": False}),

@@ -1,10 +1,14 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.github.forge import ForgeError, Trouble
 from bmad_autopilot.github.gh_forge import find_forge
 from bmad_autopilot.github.gh_remote import Address, find_address, read_address
+from bmad_autopilot.github.git import Git
 from tests.github.repositories import Repository
 
 WIDGETS = Address("github.com", "acme", "widgets")
@@ -89,3 +93,9 @@ def test_a_password_in_an_address_is_not_shown(repository: Repository) -> None:
     with pytest.raises(ForgeError) as caught:
         find_address(repository.git)
     assert "hunter2" not in str(caught.value)
+
+
+def test_outside_a_repository_that_is_said_in_plain_words(tmp_path: Path) -> None:
+    with pytest.raises(AutopilotError) as found:
+        find_address(Git(str(tmp_path)))
+    assert (found.value.message, found.value.hint) == ("is under no git repository", "git init")

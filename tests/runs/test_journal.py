@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.runs.journal import Journal, JournalChanged, first_entry, lane_entry
+from bmad_autopilot.runs.journal import Journal, JournalChanged, first_entry, lane_entry, last_entry
 from bmad_autopilot.runs.journal_lines import MAX_LINE
 from tests.runs.killing import killed_after
 
@@ -43,6 +43,23 @@ def test_only_a_run_of_the_loop_has_a_lane(tmp_path: Path) -> None:
     assert [lane_entry(str(tmp_path / name)) is not None for name in "abc"] == [False, False, True]
     (tmp_path / "d" / "journal.jsonl").mkdir(parents=True)
     assert lane_entry(str(tmp_path / "d")) is None
+
+
+def test_what_was_written_last_is_read_without_the_rest(tmp_path: Path) -> None:
+    assert last_entry(str(tmp_path)) is None
+    one = journal(tmp_path)
+    for text in ("a" * 100_000, "b"):
+        last = one.append("said", text=text)
+        assert last_entry(str(tmp_path)) == last
+    with open(one.path, "ab") as file:
+        file.write(b'{"n":3,"at":')  # a kill in the middle of a write
+    assert last_entry(str(tmp_path)) == last
+    with open(one.path, "ab") as file:
+        file.write(b"\n")
+    assert last_entry(str(tmp_path)) is None
+    os.unlink(one.path)
+    os.mkfifo(one.path)
+    assert last_entry(str(tmp_path)) is None
 
 
 def test_numbers_go_on_in_a_new_process(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from bmad_autopilot.views.autopilot import (
     Came,
     LaneTold,
+    LeftAlone,
     Outset,
     Planned,
     came_document,
@@ -40,10 +41,14 @@ def test_what_is_planned() -> None:
     assert next(outset_lines(PLAN._replace(epics=()), Terminal("never"))) == "autopilot: no epic is left to begin"
 
 
-def test_a_pattern_that_no_epic_has_is_named() -> None:
-    told = list(outset_lines(PLAN._replace(epics=(), unmatched=("zzz\x1b[2J",)), Terminal("never")))
-    assert told[-1].startswith("  ! no epic's number or title holds zzz")
-    assert "\x1b" not in told[-1]
+def test_what_is_left_alone_is_named_and_steers_nothing() -> None:
+    left = (LeftAlone("epic-2", "2-1-pay is blocked\x1b[2J", "bmad board set 2-1-pay ready-for-dev"),)
+    planned = list(outset_lines(PLAN._replace(left_alone=left), Terminal("never")))
+    came = lines(Came(0, (), (), (), left))
+    assert planned[-1] == came[-1]
+    assert planned[-1].startswith("  epic-2 is left alone: 2-1-pay is blocked")
+    assert "\x1b" not in planned[-1]
+    assert came[0] == "nothing can be begun by itself"
 
 
 def test_what_is_left_as_it_stands_asks_nothing() -> None:

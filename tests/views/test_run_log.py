@@ -223,3 +223,14 @@ def test_the_log_the_readme_shows() -> None:
     entries = [(kind, data, BEGAN + at) for kind, data, at in told]
     lines = shown(terminal(80, is_terminal=False), entries)
     assert "\n".join(lines) in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_leaving_says_who_is_at_work_and_what_goes_on() -> None:
+    def said(**data: object) -> list[str]:
+        return [line.text for line in RunLog({}).lines("stopping", {"times": 1, **data}, 0.0)]
+
+    assert "an agent under way goes on, and bmad resume picks it up" in said()[0]
+    assert "an agent under way goes on, and bmad autopilot picks it up" in said(lane="epic-1", idle=False)[0]
+    (text,) = said(idle=True)
+    assert text == "no agent is at work; what waits for others stays as it is, and bmad autopilot goes on with it"
+    assert said(idle=True, times=2) == []

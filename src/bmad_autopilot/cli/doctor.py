@@ -11,7 +11,7 @@ from ..project.programs import SECONDS, Question, ask_all
 from ..views.doctor import Check, State, document, render
 from ..workflows.own import workflow_for
 from ..workflows.pipelines import BUILD
-from .checks import agents, auto_approve, board, names, repository, tools
+from .checks import agents, auto_approve, board, delivery, names, repository, tools
 from .checks import bmad as skills
 from .facts import print_json, terminal
 from .opening import open_in_parts
@@ -53,11 +53,14 @@ def examine(start: str, *, seconds: float = SECONDS) -> list[Check]:
 def _examine(project: Project, seconds: float) -> list[Check]:
     workflow = workflow_for(project.config, only_build=project.bmad.era is Era.BUILD)
     called = skills.skills_called(project, workflow)
-    answers = ask_all(_questions(project, called), project.root.checkout, seconds=seconds)
+    way = delivery.way_of(project)
+    asked = _questions(project, called) | delivery.questions(way)
+    answers = ask_all(asked, project.root.checkout, seconds=seconds)
     return [
         *tools.check_tools(answers, needs_uv=any(step.skill == BUILD.skill for step in workflow.steps)),
         names.check_name(),
         *repository.check_repository(project.root, answers),
+        *delivery.check_delivery(way, answers),
         *auto_approve.check_auto_approve(project.root, answers),
         *agents.check_agents(answers, agents.agents_needed(project.config, workflow), project),
         skills.check_bmad(project),

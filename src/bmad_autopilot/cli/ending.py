@@ -21,6 +21,7 @@ from ..runs.questions import open_questions
 from ..views.questions import Waiting
 from ..views.summary import Question, Summary
 from ..views.words import first_line, said_of
+from .going_on import command_for
 from .taking_over import take_over
 from .workflow_ending import summarise_workflow
 
@@ -32,7 +33,7 @@ Command = tuple[str, str]
 
 def summarise(project: Project, end: RunEnd) -> Summary:
     lane, run = end.lane, end.record
-    if lane.scope == "workflow":
+    if lane.is_workflow:
         return summarise_workflow(project, end)
     board = _board(project)
     epics = overview(board) if board else []
@@ -156,27 +157,30 @@ def _is_at_work(end: RunEnd) -> bool:
 
 def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) -> list[Command]:
     lane = end.lane
+    goes_on = command_for(lane.delivery is not None, lane.session)
     story = next(reversed(end.record.stories), lane.key)
     if end.status in ("waiting", "left", "paused") and waits:
-        return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
+        return [(waits[0].command, "answer it (bmad questions shows it whole)"), (goes_on, "then go on")]
     if end.status == "handed-over":
         row = command("board", "set", story, REVIEW)
         return [
             (row, "say how far you have brought it, if it has moved"),
-            ("bmad resume", "then go on from there"),
+            (goes_on, "then go on from there"),
         ]
     if end.status == "waiting":
-        return [("bmad resume", "once it can go on")]
+        return [(goes_on, "once it can go on")]
     if end.status == "pending":
         look = [("bmad pr status", "how it stands")] if end.record.delivery.pull else []
-        return [("bmad autopilot", "watch it, and go on with the epics meanwhile"), *look]
+        return [(goes_on, "watch it, and go on with the epics meanwhile"), *look]
     if end.status == "not-done" and story in end.record.stories:
         return [(command("board", "set", story, READY), "let it be worked on again"), *_after(lane, epics, retro)]
     if end.status in ("left", "paused"):
         stop = (command("agent", "cancel", story), "or stop its agent; what it did is kept")
-        return [("bmad resume", "go on where it stood"), *([stop] if _is_at_work(end) else [])]
+        return [(goes_on, "go on where it stood"), *([stop] if _is_at_work(end) else [])]
+    if end.status == "failed" and lane.delivery is not None:
+        return [(f"{goes_on} --continue", "go on after all")]
     if end.status == "failed":
-        return [("bmad resume", "go on after all"), (command("restart", story), "or begin the story anew")]
+        return [(goes_on, "go on after all"), (command("restart", story), "or begin the story anew")]
     return _after(lane, epics, retro)
 
 

@@ -44,5 +44,7 @@ def auto_approve_needs() -> str:
     return (
         "it works once both files are on the default branch, with one setting on GitHub:\n"
         f"  {SETTING}\n"
-        "docs/security.md says what it approves and what that is worth"
+        "it approves pull requests from feature/epic-… that are ten minutes old, reviewed by Copilot, without an\n"
+        "open thread, and green; never a change to workflows or to itself. With that setting on, anybody who can\n"
+        "push a branch can have it approved: let code owners see .github/ where not all of them are trusted"
     )

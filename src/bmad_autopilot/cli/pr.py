@@ -38,8 +38,16 @@ def status(ctx: click.Context, as_json: bool) -> None:
         click.echo("\n".join(render(told, terminal(ctx))))
 
 
+def _number(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    digits = value.removeprefix("#")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(digits)):
+        hint = "bmad pr status shows those that are open"
+        raise UsageError(f"{value[:40]!r} is no pull request's number", expected="such as 12", hint=hint)
+    return int(digits)
+
+
 @pr.command()
-@click.argument("number", type=click.IntRange(min=1))
+@click.argument("number", callback=_number)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:

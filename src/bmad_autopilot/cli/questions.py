@@ -4,6 +4,7 @@ import click
 
 from ..views.questions import QuestionsView, document, render
 from .facts import print_json, shown_path, terminal
+from .going_on import going_on
 from .inbox import Waits, read_inbox, waiting
 
 
@@ -14,7 +15,9 @@ def questions(ctx: click.Context, as_json: bool) -> None:
     """The open questions of all runs that are not over, the oldest first and one at a time per story, each with
     its options and the command that answers it."""
     waits = read_inbox(ctx)
-    view = QuestionsView([waiting(one, waits.inbox) for one in waits.inbox.first], waits.owner, _broken(waits))
+    asked = waits.inbox.first
+    then = " and ".join(sorted({going_on(one.run.folder) for one in asked}))
+    view = QuestionsView([waiting(one, waits.inbox) for one in asked], waits.owner, _broken(waits), then)
     if as_json:
         print_json(document(view))
     else:

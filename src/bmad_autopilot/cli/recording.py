@@ -16,6 +16,7 @@ from ..runs.questions import Asked, deliver
 from ..runs.questions import answer as record
 from ..runs.supervisor import Owner, described, owner_of
 from ..views.terminal import clean
+from .going_on import going_on
 from .inbox import Waits
 
 AUTOPILOT = "autopilot"  # looks after all of its runs by turns
@@ -71,12 +72,13 @@ def _take_over(project: Project, asked: Asked, done: Question) -> tuple[str, ...
 
 
 def _what_now(asked: Asked, at_work: Owner | None, done: Question) -> str:
+    goes_on = going_on(asked.run.folder)
     if _is_by_hand(done):
         row = command("board", "set", done.story, REVIEW)
         moved = "" if done.about == "workflow" else f"if its row has moved: {clean(row)}\n"
-        return f"{moved}when it is mended: bmad resume"
+        return f"{moved}when it is mended: {goes_on}"
     if at_work is None:
-        return "nobody is at work here; to go on: bmad resume"
+        return f"nobody is at work here; to go on: {goes_on}"
     if at_work.run and os.path.basename(at_work.run) != asked.run.id and at_work.command != AUTOPILOT:
-        return clean(f"{described(at_work)} is at work on another run; after that: bmad resume")
+        return clean(f"{described(at_work)} is at work on another run; after that: {goes_on}")
     return clean(f"{described(at_work)} goes on by itself")

@@ -19,10 +19,23 @@ if TYPE_CHECKING:
     from ..runs.question import Question
 
 MAX_TEXT = 300
+MOST_PENDING = 100  # runs that are looked at: no more pull requests than that may wait
+MOST_SHOWN = 5
 
 _STEP = re.compile(r"\d+-(.+)")
 _QUESTION = re.compile(r"(\d{3})\.json")
 _OVER = ("completed", "failed")  # failed: a person has ended it
+
+
+class Pending(NamedTuple):
+    """A finished epic that waits for others on its way to the base branch."""
+
+    epic: str
+    pull: int  # 0: there is none
+    why: str  # what it waits for
+
+    def __str__(self) -> str:
+        return f"{self.epic}{f': pull request #{self.pull}' if self.pull else ''} waits for {self.why}"
 
 
 class UnderWay(NamedTuple):
@@ -32,6 +45,8 @@ class UnderWay(NamedTuple):
     pid: int = 0  # of who looks after it; 0: not known
     working: str = ""  # the step whose agent is at work
     question: "Question | None" = None  # the one that waits for a person
+    command: str = ""  # what goes on with it, where nobody does
+    pending: tuple[Pending, ...] = ()  # of all runs, the oldest first
 
     @property
     def asks(self) -> str:
@@ -41,6 +56,7 @@ class UnderWay(NamedTuple):
 class _Found(NamedTuple):
     at: float
     folder: str
+    target: str
     story: str
     step: int
 
@@ -58,6 +74,7 @@ def run_under_way(project: Project) -> UnderWay | None:
     if not found:
         return None
     from ..runs.supervisor import owners
+    from .going_on import going_on
 
     holders = {holder.run: holder for holder in owners(project.state_folder)}
     chosen = next((one for one in found if one.id in holders), None) or _to_resume(found)
@@ -65,8 +82,9 @@ def run_under_way(project: Project) -> UnderWay | None:
         return None
     holder = holders.get(chosen.id)
     question = _open_question(chosen.folder)
-    pid = holder.pid if holder else 0
-    return UnderWay(chosen.id, chosen.story, holder is not None, pid, _working(chosen), question)
+    pid, goes_on = (holder.pid, "") if holder else (0, going_on(chosen.folder))
+    waits = tuple(filter(None, map(_pending, reversed(found[:MOST_PENDING]))))
+    return UnderWay(chosen.id, chosen.story, holder is not None, pid, _working(chosen), question, goes_on, waits)
 
 
 def _to_resume(found: list[_Found]) -> _Found | None:
@@ -86,9 +104,10 @@ def _not_over(runs: str, session: str, name: str) -> _Found | None:
     if text_of(state.get("status")).strip().lower() in _OVER:
         return None
     variables = state.get("session_variables")
-    story = text_of(variables.get("story")) if isinstance(variables, dict) else ""
-    step = state.get("current_step")
-    return _Found(seconds_of(state.get("last_checkpoint")), folder, story, step if isinstance(step, int) else 0)
+    known = variables if isinstance(variables, dict) else {}
+    target, story = text_of(known.get("target")), text_of(known.get("story"))
+    step, last = state.get("current_step"), seconds_of(state.get("last_checkpoint"))
+    return _Found(last, folder, target, story, step if isinstance(step, int) else 0)
 
 
 def _by_its_journal(folder: str, session: str) -> _Found | None:
@@ -97,7 +116,17 @@ def _by_its_journal(folder: str, session: str) -> _Found | None:
     state = state_of(folder, session)
     if state is None or state.status.value in _OVER:
         return None
-    return _Found(state.last_checkpoint, folder, "", state.current_step)
+    return _Found(state.last_checkpoint, folder, "", "", state.current_step)
+
+
+def _pending(run: _Found) -> Pending | None:
+    from ..runs.journal import last_entry
+
+    entry = last_entry(run.folder)
+    if entry is None or entry.kind != "pending":
+        return None
+    pull, why = entry.data.get("pull"), text_of(entry.data.get("why")).partition("\n")[0]
+    return Pending(run.target or run.id, pull if isinstance(pull, int) else 0, why[:MAX_TEXT] or "its turn")
 
 
 def _open_question(folder: str) -> "Question | None":
@@ -139,16 +168,21 @@ def told(one: UnderWay) -> Iterator[str]:
         yield f"an agent is still at work, left by its run: {at_work}"
     if one.question is not None:
         yield f"waits for you: {one.question.story}: {one.asks} (bmad questions)"
-    if not one.supervised:
-        yield f"bmad resume goes on with run {one.run}"
+    yield from map(str, one.pending[:MOST_SHOWN])
+    if len(one.pending) > MOST_SHOWN:
+        yield f"{len(one.pending) - MOST_SHOWN} more wait for others"
+    if one.command:
+        yield f"{one.command} goes on with run {one.run}"
 
 
 def commands(one: UnderWay) -> tuple[tuple[str, str], ...]:
     """What can be typed beside it: a step done by hand would be in its way."""
     answer = (("bmad questions", "see what it asks, and how to answer"),) if one.question else ()
     look = (("bmad agent logs", "see what its agent does"),) if one.working else ()
-    resume = () if one.supervised else (("bmad resume", "then go on with it" if answer else "go on with it"),)
-    return (*answer, *look, *resume)
+    go_on = ((one.command, "then go on with it" if answer else "go on with it"),) if one.command else ()
+    pulls = any(waits.pull for waits in one.pending)
+    stand = (("bmad pr status", "how the pull requests stand"),) if pulls else ()
+    return (*answer, *look, *go_on, *stand)
 
 
 def document(one: UnderWay) -> dict[str, object]:
@@ -160,4 +194,6 @@ def document(one: UnderWay) -> dict[str, object]:
         "pid": one.pid or None,
         "working": one.working or None,
         "question": asked,
+        "command": one.command or None,
+        "pending": [waits._asdict() for waits in one.pending],
     }

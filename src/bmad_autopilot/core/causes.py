@@ -104,7 +104,11 @@ OFFERS: Mapping[Cause, Offer] = {
         "CHECKS ON THE FORGE", "the forge's checks are missing, late or stopped", (RETRY, WITHOUT, ABORT)
     ),
     Cause.SILENCE: Offer("NO REVIEW", "a review that was asked for does not come", ("wait", WITHOUT, ABORT)),
-    Cause.MERGE: Offer("NOT MERGED", "a merge was refused, or is not what was tested", (RETRY, "accept", ABORT)),
+    Cause.MERGE: Offer(
+        "NOT MERGED",
+        "a merge was refused, would go elsewhere, or is not what was tested",
+        (RETRY, "accept", ABORT),
+    ),
 }
 
 

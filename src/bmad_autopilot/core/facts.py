@@ -116,6 +116,7 @@ class Pull(StrEnum):
     NONE = "none"
     OPEN = "open"
     CLOSED = "closed"
+    RETARGETED = "retargeted"  # open, and somebody has set it to go to another branch
     WANTED = "wanted"  # closed, and a person wants it opened again
     MERGED = "merged"
 
@@ -172,7 +173,7 @@ class Merge(StrEnum):
 
     FREE = "free"
     UNAPPROVED = "unapproved"
-    LATE = "late"  # not approved, not taken out of draft, not merged by hand, after all patience
+    LATE = "late"  # not approved, not taken out of draft, not merged by hand or by the queue, after all patience
     MANUAL = "manual"  # a person merges, or marks a draft as ready
     QUEUED = "queued"  # the forge's own queue has it
     REFUSED = "refused"  # the forge would not, as it stands

@@ -32,6 +32,7 @@ class Candidate(NamedTuple):
     key: str
     number: str
     title: str
+    branch: str = ""  # of its pull request, where it has one already
 
 
 class Choice(NamedTuple):

@@ -31,6 +31,7 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("merged-branch", Action.CLEAR_BRANCH, Phase.MERGE_PR, pull=Pull.MERGED, cleared=False),
     _delivery("delivered", Action.FINISH, Phase.DONE, pull=Pull.MERGED),
     _delivery("pull-closed", Action.ASK, Phase.BLOCKED, "closed", pull=Pull.CLOSED),
+    _delivery("pull-retargeted", Action.ASK, Phase.BLOCKED, "retargeted", pull=Pull.RETARGETED),
     _delivery("foreign-allowed", Action.TAKE_FOREIGN, Phase.CREATE_PR, line=Line.ALLOWED),
     _delivery("foreign-commits", Action.ASK, Phase.BLOCKED, "foreign", line=Line.FOREIGN),
     # The commit that we have in hand passes here before anybody else sees it.

@@ -11,9 +11,8 @@ def story_commit(run: RunRecord, look: Look) -> CommitOrder:
     story = _story(look)
     if run.delivery.round_of(story.key) is not None:
         epic, _, number = story.key.rpartition(".pr-")
-        return _of_story(
-            run, story, "done", f"Mend what was found in the pull request of {epic}, round {number}", ""
-        )
+        where = "pull request" if run.delivery.pull else "delivery"
+        return _of_story(run, story, "done", f"Mend what was found in the {where} of {epic}, round {number}", "")
     review = str((story.last_ended or {}).get("summary", ""))
     return _of_story(run, story, "done", f"Story {story.key}", review)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..board.sprint import Row as BoardRow
-from ..core.errors import FileError
+from ..core.errors import AutopilotError
 from ..core.facts import Call, Facts, Question, Rest
 from ..core.records import CallRecord, Data, RunRecord, StepRecord, StoryRecord
 from .doors import Advance, Asked, CallId, Doors, Tree
@@ -43,7 +43,7 @@ class Look(NamedTuple):
     why: str = ""  # of ground: what is wrong with it
     stage: str = ""  # which of the human checkpoints it stands at
     asked: Asked | None = None  # what an agent of another tool wants to know
-    problem: FileError | None = None
+    problem: AutopilotError | None = None  # that ends the command
     subject: str = ""  # whom a question is about, where it is no story: the epic that is delivered
     delivery: DeliveryLook | None = None
 

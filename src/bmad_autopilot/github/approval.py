@@ -166,8 +166,9 @@ def approvals(
     reviews: Sequence[ReviewFact], content: Collection[str], files: Sequence[str] = (), robot: str = ROBOT
 ) -> list[ReviewFact]:
     """Those that count: of people who belong here or of the robot, for this content, not taken back since. Where
-    `files` holds what judges, the robot's is worth nothing: the pull request may have brought its own robot."""
-    robots = () if judging_files(files) else (robot,)
+    `files` holds what judges, or so many that more may be left out, the robot's is worth nothing: the pull request
+    may have brought its own robot."""
+    robots = () if judging_files(files) or len(files) >= MOST_FILES else (robot,)
     return [
         review
         for review in standing(reviews)

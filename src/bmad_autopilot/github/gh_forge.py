@@ -1,10 +1,12 @@
 """GitHub, by gh: the Forge of those who have one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from time import sleep, time
 from typing import Any
 from urllib.parse import quote
 
+from .approval import MOST_FILES
 from .forge import COPILOT, ForgeError, Trouble
 from .gh import Gh
 from .gh_checks import read_checks
@@ -47,7 +49,6 @@ from .pulls import Pull, PullMark, PullOrder, RemoteCheck, Repository
 from .quoting import outgoing_body, outgoing_line
 
 KNOWN_SECONDS = 600.0
-MAX_FILES = 3000  # GitHub lists no more of one pull request
 MAX_LOG = 32 * 1024 * 1024
 _PER_PAGE = 100
 
@@ -85,7 +86,7 @@ class GhForge:
         return known[0]
 
     def watch(self, numbers: Sequence[int]) -> list[PullMark]:
-        """One that is not there is left out."""
+        """One that is not there, or that nobody understands, is left out."""
         wanted = list(dict.fromkeys(numbers))
         marks: list[PullMark] = []
         for start in range(0, len(wanted), MAX_WATCHED):
@@ -93,8 +94,9 @@ class GhForge:
             asked = {f"n{i}": number for i, number in enumerate(some)}
             data = self.gh.graphql(watch(len(some)), self._here | asked, serious=_but_missing_pulls)
             found = node(data.get("repository"), "repository")
-            pulls = (found.get(f"p{i}") for i in range(len(some)))
-            marks += [read_mark(node(pull, "a pull request")) for pull in pulls if pull is not None]
+            for i in range(len(some)):
+                with suppress(ForgeError):
+                    marks.append(read_mark(node(found.get(f"p{i}"), "a pull request")))
         return marks
 
     def pulls_of(self, prefix: str) -> list[PullMark]:
@@ -145,9 +147,9 @@ class GhForge:
         return tail(answer.body, is_whole=answer.is_whole)
 
     def changed_files(self, number: int) -> list[str]:
-        """Under their old names too, where they were renamed."""
+        """Under their old names too, where they were renamed. GitHub lists no more than MOST_FILES."""
         files: dict[str, None] = {}
-        for page in range(1, MAX_FILES // _PER_PAGE + 1):
+        for page in range(1, MOST_FILES // _PER_PAGE + 1):
             path = f"{self._root}/pulls/{number}/files?per_page={_PER_PAGE}&page={page}"
             found = self.gh.get(path).json()
             if not isinstance(found, list):
@@ -156,12 +158,8 @@ class GhForge:
                 old = optional(one, "previous_filename")
                 files |= dict.fromkeys((text(node(one, "a file"), "filename"), *([old] if old else [])))
             if len(found) < _PER_PAGE:
-                return list(files)
-        raise ForgeError(
-            Trouble.ODD,
-            f"pull request {number} changes {MAX_FILES} files or more; GitHub lists no more than that",
-            hint="look at it by hand, or split it",
-        )
+                break
+        return list(files)
 
     def open_pull(self, order: PullOrder) -> int:
         body = {

@@ -27,6 +27,7 @@ class Address(NamedTuple):
 
 def find_address(git: Git, remote: str = "origin") -> Address:
     """By the remote's address, as git rewrites it for the user (`insteadOf`), else as it is written."""
+    top = git.top  # where there is no repository, that is what is said
     written = git.ask("config", "--get", f"remote.{remote}.url", codes=(0, 1)).text
     if not written:
         names = git.ask("remote").text.split()
@@ -37,7 +38,7 @@ def find_address(git: Git, remote: str = "origin") -> Address:
     for url in (*rewritten[:1], written):
         found = read_address(url)
         if found is not None:
-            return _check(found, remote, git)
+            return _check(found, remote, top)
     raise ForgeError(
         Trouble.MISSING,
         f"the remote {remote} leads to no repository on GitHub: {_shown(written)}",
@@ -65,9 +66,9 @@ def _is_name(name: str) -> bool:
     return bool(_NAME.match(name)) and name.strip(".") != ""
 
 
-def _check(found: Address, remote: str, git: Git) -> Address:
+def _check(found: Address, remote: str, folder: str) -> Address:
     if "." not in found.host and found.host != "localhost":
-        found = found._replace(host=_ssh_host(found.host, git.folder))
+        found = found._replace(host=_ssh_host(found.host, folder))
     if _OTHERS.search(found.host):
         message = f"the remote {remote} is on {found.host}; only GitHub is spoken to, by gh"
         raise ForgeError(Trouble.MISSING, message, hint=SETTING)

@@ -16,6 +16,14 @@ class Planned(NamedTuple):
     told: str  # stories left, or that it is gone on with
 
 
+class LeftAlone(NamedTuple):
+    """An epic that is not begun, though not all of it is done."""
+
+    key: str
+    why: str
+    command: str  # that helps
+
+
 class Outset(NamedTuple):
     epics: tuple[Planned, ...]
     goes_to: str  # where finished epics go
@@ -23,7 +31,7 @@ class Outset(NamedTuple):
     stacks: str  # what an epic begins from
     agents: str
     checks: str
-    unmatched: tuple[str, ...] = ()  # patterns that no epic here has
+    left_alone: tuple[LeftAlone, ...] = ()
 
 
 class LaneTold(NamedTuple):
@@ -39,7 +47,7 @@ class Came(NamedTuple):
     merged: tuple[str, ...]
     lanes: tuple[LaneTold, ...]
     next: tuple[tuple[str, str], ...]
-    where: str = "merged"
+    left_alone: tuple[LeftAlone, ...] = ()
 
 
 def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
@@ -66,8 +74,14 @@ def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
     for label, text in rows:
         if text:
             yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
-    for text in view.unmatched[:MOST]:
-        yield from fit(f"  ! no epic's number or title holds {clean(text)}", out, " " * 4)
+    yield from _left_alone(view.left_alone, out)
+
+
+def _left_alone(epics: tuple[LeftAlone, ...], out: Terminal) -> Iterator[str]:
+    for one in epics[:MOST]:
+        yield from fit(f"  {clean(one.key)} is left alone: {clean(one.why)}", out, " " * 4)
+    if len(epics) > MOST:
+        yield f"  … {len(epics) - MOST} more"
 
 
 _STAGES = {
@@ -83,14 +97,17 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
     count = len(view.merged)
     if count:
         words = f"{count} {'epic is' if count == 1 else 'epics are'} merged: {', '.join(view.merged)}"
+    elif view.lanes:
+        words = "no epic was merged"
     else:
-        words = "no epic was merged" if view.lanes else "nothing was left to do"
+        words = "nothing can be begun by itself" if view.left_alone else "nothing was left to do"
     yield from (out.style(line, "green" if count else "bold") for line in fit(clean(words), out, ""))
     for lane in view.lanes:
         word, color = _STAGES.get(lane.stage, (lane.stage, ""))
         number = f" (#{lane.pull})" if lane.pull else ""
         first = f"  {clean(lane.key)}{number} {out.style(word, color) if out.color else word} "
         yield from fit(f"{first}{clean(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
+    yield from _left_alone(view.left_alone, out)
     width = max((display_width(clean(command)) for command, _ in view.next), default=0)
     for index, (command, purpose) in enumerate(view.next):
         label = pad("next" if index == 0 else "", LABEL)
@@ -99,7 +116,8 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
 
 def outset_document(view: Outset) -> dict[str, object]:
     epics = [{"key": one.key, "title": one.title, "told": one.told} for one in view.epics]
-    return {"epics": epics, "delivery": view.goes_to, "merge": view.merges}
+    left = [one._asdict() for one in view.left_alone]
+    return {"epics": epics, "delivery": view.goes_to, "merge": view.merges, "left_alone": left}
 
 
 def came_document(view: Came) -> dict[str, object]:

@@ -8,7 +8,7 @@ from .words import clip, first_line
 
 Data = Mapping[str, Any]
 
-_STEP = "pull request"
+_STEP = "delivery"
 _DONE: Mapping[str, Callable[[Data], tuple[str, str]]] = {
     "push": lambda data: ("pushed", str(data["key"])[:7]),
     "open-pull": lambda data: (f"#{data.get('number')} {'found' if data.get('found') else 'opened'}", ""),

@@ -14,6 +14,7 @@ class Outlet:
         self._fd = sys.stdout.fileno()
         self._encoding = sys.stdout.encoding or "utf-8"
         self.is_gone = False
+        self.gone = GONE  # what is said then
 
     def write(self, text: str) -> None:
         if self.is_gone:
@@ -28,7 +29,7 @@ class Outlet:
 
     def _say(self) -> None:
         try:
-            sys.stderr.write(f"bmad: {GONE}\n")
+            sys.stderr.write(f"bmad: {self.gone}\n")
             sys.stderr.flush()
         except OSError:
             pass

@@ -40,6 +40,7 @@ class QuestionsView(NamedTuple):
     waiting: list[Waiting]
     owner: Owner | None
     broken: list[str]  # files that cannot be read
+    then: str  # what goes on with their runs, where nobody does
 
 
 def render(view: QuestionsView, out: Terminal) -> Iterator[str]:
@@ -110,7 +111,7 @@ def _summary(view: QuestionsView) -> str:
         return "no question is open"
     head = f"{count} question{'s' * (count != 1)} open"
     if view.owner is None:
-        return f"{head}; nobody is at work here: answer, then bmad resume"
+        return f"{head}; nobody is at work here: answer, then {view.then}"
     return f"{head}; {clean(described(view.owner))} goes on by itself when it is answered"
 
 

@@ -191,9 +191,13 @@ class RunLog:
         return [LogLine(at, "", "", clip(str(data.get("text", ""))), color="yellow")]
 
     def stopping(self, data: Data, at: float) -> list[LogLine]:
-        if int(data.get("times", 1)) > 1:
+        times, goes_on = int(data.get("times", 1)), "bmad autopilot" if "lane" in data else "bmad resume"
+        if data.get("idle"):
+            text = "no agent is at work; what waits for others stays as it is, and bmad autopilot goes on with it"
+            return [LogLine(at, "", "", "leaving", text, "yellow")] if times == 1 else []
+        if times > 1:
             return [LogLine(at, "", "", "stopping the agent too", "what it did is kept", "yellow")]
-        text = "an agent under way goes on, and bmad resume picks it up; Ctrl-C again, now, ends it too"
+        text = f"an agent under way goes on, and {goes_on} picks it up; Ctrl-C again, now, ends it too"
         return [LogLine(at, "", "", "leaving", text, "yellow")]
 
 

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.runs.question import By
+from bmad_autopilot.runs.questions import answer
 from bmad_autopilot.sim.github.ci import Job, SimCI
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import SimPull
-from tests.engine.autopilot.piloting import Pilot
+from tests.engine.autopilot.piloting import BRANCH, Pilot
 from tests.support import git
 
 CODE = "src/ledger/list_accounts.py"
@@ -56,3 +58,29 @@ def test_an_agent_resolves_it_and_what_comes_of_the_merge_is_proven(tmp_path: Pa
     merged = git(pilot.work, "show", f"main:{CODE}")
     assert "def listed()" in merged
     assert "<<<<<<<" not in merged
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("is_resolved", [True, False])
+def test_what_a_person_pushes_then_is_taken_in_only_if_it_resolves_the_conflict(
+    tmp_path: Path, is_resolved: bool
+) -> None:
+    pilot = in_conflict(tmp_path / "p", "")
+    pilot.fly()
+    git(pilot.work, "switch", "--quiet", BRANCH)
+    if is_resolved:
+        git(pilot.work, "fetch", "--quiet", "origin", "main")
+        git(pilot.work, "merge", "--quiet", "--strategy", "ours", "--message", "Ours", "origin/main")
+    else:
+        (pilot.work / "theirs.txt").write_text("theirs\n")
+        git(pilot.work, "add", "theirs.txt")
+        git(pilot.work, "commit", "--quiet", "--message", "Something else")
+    git(pilot.work, "push", "--quiet", "origin", BRANCH)
+    answer(pilot.asked().path, "retry", By.HUMAN)
+    flight = pilot.fly()
+    if is_resolved:
+        assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
+    else:
+        assert flight.end.exit_code == 3
+        assert "Commits that are not ours are on feature/epic-1" in pilot.question().question
+        assert not pilot.effects("merge")

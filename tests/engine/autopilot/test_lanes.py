@@ -13,7 +13,7 @@ from bmad_autopilot.engine.autopilot.watching import moved_lanes
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.driving import RunEnd
 from bmad_autopilot.engine.lane import Lane
-from bmad_autopilot.github.forge import Forge
+from bmad_autopilot.github.forge import Forge, ForgeError, Trouble
 from bmad_autopilot.github.pulls import PullMark, PullState
 from bmad_autopilot.workflows.pipelines import PIPELINES
 
@@ -67,6 +67,41 @@ def test_what_waits_for_the_forge_itself_is_not_looked_at_before_its_time() -> N
     assert moved_lanes([away], 60.0, forge, lambda _: None) == {"run-1"}
     assert moved_lanes([away._replace(fingerprint="old")], 10.0, forge, lambda _: None) == {"run-1"}
     assert moved_lanes([away._replace(fingerprint="mark")], 10.0, forge, lambda _: None) == set()
+
+
+class Troubled:
+    """A forge whose answer to a watch is no answer."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        self.trouble = trouble
+
+    def watch(self, numbers: list[int]) -> list[PullMark]:
+        raise ForgeError(self.trouble, "no luck", hint="gh auth login")
+
+
+@pytest.mark.parametrize("trouble", [Trouble.AWAY, Trouble.LIMIT, Trouble.ODD])
+def test_an_answer_that_says_nothing_is_asked_for_again_later(trouble: Trouble) -> None:
+    waited: list[float] = []
+    one = held(1)._replace(fingerprint="mark")
+    assert moved_lanes([one], 10.0, cast(Forge, Troubled(trouble)), waited.append) == set()
+    assert waited == [70.0]
+
+
+@pytest.mark.parametrize("trouble", [Trouble.LOGIN, Trouble.DENIED, Trouble.MISSING])
+def test_what_keeps_everything_from_being_watched_is_said(trouble: Trouble) -> None:
+    one = held(1)._replace(fingerprint="mark")
+    with pytest.raises(ForgeError) as found:
+        moved_lanes([one], 10.0, cast(Forge, Troubled(trouble)), lambda _: None)
+    assert found.value.hint == "gh auth login"
+
+
+def test_one_of_which_nothing_is_heard_is_looked_at_by_itself() -> None:
+    class Hub:
+        def watch(self, numbers: list[int]) -> list[PullMark]:
+            return [PullMark(2, PullState.OPEN, "feature/epic-2", "main", "h1", "mark")]
+
+    waits = [held(1)._replace(fingerprint="mark"), held(2)._replace(fingerprint="mark")]
+    assert moved_lanes(waits, 10.0, cast(Forge, Hub()), lambda _: None) == {"run-1"}
 
 
 @pytest.mark.parametrize("status", ["left", "paused"])

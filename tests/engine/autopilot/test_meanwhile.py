@@ -1,22 +1,33 @@
 """What people do to a pull request while it waits: a clear answer each time, and nothing merged unproven."""
 
+import signal
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from bmad_autopilot.github.forge import COPILOT
+from bmad_autopilot.core.folding import fold
+from bmad_autopilot.engine.autopilot.epics import Epics
+from bmad_autopilot.engine.driving import lane_of
+from bmad_autopilot.engine.waiting import Waiting
+from bmad_autopilot.engine.world import World
+from bmad_autopilot.github.forge import COPILOT, ForgeError, Trouble
 from bmad_autopilot.github.pulls import ReviewState
+from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.finding import unfinished
+from bmad_autopilot.runs.journal import Journal, last_entry
 from bmad_autopilot.runs.layout import runs_folder
+from bmad_autopilot.runs.questions import all_open
 from bmad_autopilot.runs.requests import Ask, put_request
+from bmad_autopilot.runs.state import Status
 from bmad_autopilot.sim.github import checking, reviewing
 from bmad_autopilot.sim.github.ci import PASS, Job, Read, SimCI, Verdict
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import Protection
 from bmad_autopilot.sim.github.reviewing import Remark
-from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
+from tests.engine.autopilot.piloting import BRANCH, Hurried, Pilot, run_git
 
 CODE = "src/ledger/list_accounts.py"
 
@@ -191,6 +202,26 @@ def test_who_only_watches_can_be_stopped(pilot: Pilot, ask: Ask, code: int) -> N
     assert [held.lane.key for held in flight.end.lanes] == ["epic-1"]
 
 
+@pytest.mark.parametrize("moment", ["phase", "pending"])  # while it watches; just as the lane begins to wait
+def test_ctrl_c_leaves_what_waits_as_it_is(pilot: Pilot, moment: str) -> None:
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == moment and data.get("phase") in (None, "WAIT_COPILOT"):
+            signal.raise_signal(signal.SIGINT)
+
+    checking.begin(pilot.model, pilot.refs.head_of(BRANCH), "test", workflow="CI")
+    for _ in range(2):  # from then on nothing changes there
+        pilot.fly(once=True)
+    flight = pilot.fly(heard)
+    assert (flight.end.exit_code, flight.end.why) == (130, "stopped")
+    (said,) = flight.entries("stopping")
+    assert said.get("idle", False) is (moment == "phase")
+    (run,) = unfinished(runs_folder(str(pilot.work)))
+    last = last_entry(run.folder)
+    assert run.state.status is Status.PAUSED
+    assert last is not None
+    assert (last.kind, last.data["pull"]) == ("pending", 1)
+
+
 @pytest.mark.real
 def test_what_is_red_for_want_of_the_base_takes_that_in_and_calls_no_agent(pilot: Pilot) -> None:
     def verdict(read: Read, attempt: int) -> Verdict:
@@ -206,3 +237,49 @@ def test_what_is_red_for_want_of_the_base_takes_that_in_and_calls_no_agent(pilot
     assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
     assert not flight.entries("pull-round")
     assert len(flight.entries("base-taken")) == 1
+
+
+def test_looking_for_other_epics_in_vain_holds_nobody_up(pilot: Pilot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is watched, and then it is looked for them again."""
+    checking.begin(pilot.model, pilot.refs.head_of(BRANCH), "test", workflow="CI")
+    troubles = [Trouble.ODD, Trouble.AWAY]
+    phases = []
+
+    def no(*arguments: object) -> None:
+        if not troubles:
+            raise Killed
+        raise ForgeError(troubles.pop(), "no luck")
+
+    monkeypatch.setattr(Epics, "_tip", no)
+    monkeypatch.setattr("bmad_autopilot.engine.autopilot.supervising.AWAY", 0.0)
+    with pytest.raises(Killed):
+        pilot.fly(lambda kind, data: phases.append(data["phase"]) if kind == "phase" else None)
+    assert phases == [*["CHECK_PENDING_PR", "WAIT_COPILOT"] * 2, "CHECK_PENDING_PR"]
+
+
+def test_a_login_that_is_gone_is_said_once_and_the_pull_request_stays(
+    pilot: Pilot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no(*arguments: object) -> None:
+        raise ForgeError(Trouble.LOGIN, "not logged in", hint="gh auth login")
+
+    monkeypatch.setattr(Hurried, "pull", no)
+    with pytest.raises(ForgeError, match="gh auth login"):
+        pilot.fly()
+    (run,) = unfinished(runs_folder(str(pilot.work)))
+    assert run.state.status is Status.PAUSED
+    assert not all_open(runs_folder(str(pilot.work))).asked
+
+
+def test_what_a_pull_request_says_is_its_branchs_whatever_is_checked_out(pilot: Pilot) -> None:
+    run_git(pilot.work, "switch", "--quiet", "main")
+    (run,) = unfinished(runs_folder(str(pilot.work)))
+    lane, journal = lane_of(run), Journal(run.folder, lambda value: value)
+    assert lane is not None
+    project, quiet = open_project(str(pilot.work)), lambda kind, data, at: None
+    with closing(Waiting()) as waiting, closing(journal):
+        world = World(project, lane, run.folder, journal, waiting, quiet, None)
+        title, body = world.pull_text(fold(world.entries()))
+    assert title == "Epic 1: Accounts"
+    assert "Done in " in body
+    assert "- " in body.partition("## What was checked")[0], "the story's criteria"

@@ -1,5 +1,6 @@
 """What cannot work is said before an agent costs anything: why, and what to do about it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ def refused_by_gh(pilot: Pilot) -> AutopilotError:
     return found.value
 
 
+def test_no_repository(pilot: Pilot) -> None:
+    shutil.rmtree(pilot.work / ".git")
+    assert "is under no git repository" in pilot.refused().message
+
+
 def test_no_remote(pilot: Pilot) -> None:
     run_git(pilot.work, "remote", "remove", "origin")
     error = pilot.refused()
@@ -48,13 +54,19 @@ def test_a_remote_that_is_no_github(pilot: Pilot) -> None:
     error = refused_by_gh(pilot)
     assert "leads to no repository on GitHub" in error.message
     assert "git remote set-url origin" in str(error.hint)
-    run_git(pilot.work, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+
+
+def test_another_forges_host_is_not_asked_for_anything(
+    pilot: Pilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"touch {asked};")
     run_git(pilot.work, "remote", "set-url", "origin", "git@gitlab.com:acme/widgets.git")
     assert "gitlab.com" in refused_by_gh(pilot).message
+    assert not asked.exists()
 
 
 def test_no_gh(pilot: Pilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_git(pilot.work, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
     run_git(pilot.work, "remote", "set-url", "origin", "git@github.com:acme/widgets.git")
     git_only(tmp_path / "bin", monkeypatch.setenv)
     error = refused_by_gh(pilot)

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from bmad_autopilot.core.records import RunRecord, StoryRecord
+from bmad_autopilot.engine.delivery.threads import mark_of
 from bmad_autopilot.github.forge import COPILOT
 from bmad_autopilot.github.pulls import Actor, Comment, Pull, PullState, Review, ReviewState, Thread
 
@@ -52,10 +53,16 @@ def answered(run: RunRecord, code: str, key: str, means: str, at: float = 0.0) -
 
 
 def said(
-    run: RunRecord, thread: str, word: str, *, comments: int = 1, commit: str = "h1", story: str = "e.pr-1"
+    run: RunRecord,
+    thread: str,
+    word: str,
+    *heard: Comment,
+    commit: str = "h1",
+    story: str = "e.pr-1",
 ) -> None:
-    """What an agent said of a thread, and the commit of that round."""
-    run.delivery.answers[thread] = {"answer": word, "why": "So it is.", "story": story, "comments": comments}
+    """What an agent said of a thread where it was told these comments, and the commit of that round."""
+    marks = [mark_of(one.id, one.body) for one in heard or (comment(OWNER),)]
+    run.delivery.answers[thread] = {"answer": word, "why": "So it is.", "story": story, "heard": marks}
     run.stories[story] = StoryRecord(story)
     if commit:
         run.stories[story].commits["done"] = commit

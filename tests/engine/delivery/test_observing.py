@@ -29,9 +29,10 @@ from bmad_autopilot.engine.delivery.branch_facts import MAX_BASES
 from bmad_autopilot.engine.delivery.lines import TakenIn
 from bmad_autopilot.engine.delivery.observing import WAITS_FOR, waits_for
 from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.engine.delivery.said import asked_mark
 from bmad_autopilot.engine.delivery.threads import FIXED
-from bmad_autopilot.github.approval import ROBOT
+from bmad_autopilot.github.approval import MOST_FILES, ROBOT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
 from bmad_autopilot.github.forge import ForgeError, Trouble
 from bmad_autopilot.github.pulls import Actor, CheckState, Pull, PullState, RemoteCheck, ReviewState
@@ -87,10 +88,11 @@ def test_nobody_looks_at_the_forge_where_it_does_not_matter(facts: Facts) -> Non
 def test_a_forge_that_cannot_be_asked(trouble: Trouble) -> None:
     made = world(ready(), error=ForgeError(trouble, "no such luck", until=NOW + 700))
     look = made.look()
-    passes = trouble in (Trouble.AWAY, Trouble.LIMIT)
+    passes = trouble in (Trouble.AWAY, Trouble.LIMIT, Trouble.LOGIN)
     assert look.facts.forge is (Forge.AWAY if passes else Forge.REFUSED)
     assert "no such luck" in look.why
     assert not passes or look.until == NOW + 700
+    assert (look.problem is made.error) is (trouble is Trouble.LOGIN)
 
 
 def test_where_nothing_is_said_it_is_tried_again_in_a_minute() -> None:
@@ -184,13 +186,32 @@ def test_an_older_head_of_ours_is_not_ours_to_push_over() -> None:
     assert made.facts().line is Line.FOREIGN
 
 
-def test_who_was_told_to_resolve_a_conflict_may_push_it_once() -> None:
-    made = world(ready(head="x9"))
-    made.remote[BRANCH], made.run.delivery.pushed_at = "x9", 0.0
-    answered(made.run, "base-conflict", "h1", "look")
-    assert made.facts().line is Line.ALLOWED
+@pytest.mark.parametrize("where", ["remote", "local"])
+@pytest.mark.parametrize(
+    ("holds", "line"),
+    [({"h1", "b2"}, Line.ALLOWED), ({"h1"}, Line.FOREIGN), ({"b2"}, Line.FOREIGN), (set(), Line.FOREIGN)],
+)
+def test_who_was_told_to_resolve_a_conflict_may_push_that_once(where: str, holds: set[str], line: Line) -> None:
+    made = world(ready(head="x9" if where == "remote" else "h1"), now_at=NOW)
+    getattr(made, where)[BRANCH] = "x9"
+    made.before["x9"], made.run.delivery.pushed_at = holds, 0.0
+    answered(made.run, "base-conflict", "h1:b2", "look")
+    assert made.facts().line is line
     made.run.delivery.heard = 1  # taken in
     assert made.facts().line is Line.FOREIGN
+
+
+def test_beside_a_resolved_conflict_nothing_else_comes_in() -> None:
+    made = world(ready(head="x9"), local={BRANCH: "x8", BASE: "b1"})
+    made.remote[BRANCH], made.run.delivery.pushed_at = "x9", 0.0
+    made.before |= {"x9": {"h1", "b2"}, "x8": {"h1"}}
+    answered(made.run, "base-conflict", "h1:b2", "look")
+    assert made.facts().line is Line.FOREIGN
+
+
+def test_a_conflict_is_asked_about_with_the_base_that_it_is_with() -> None:
+    made = world(ready(), remote={BRANCH: "h1", BASE: "b2"}, taken=TakenIn("", conflicts=("src/it.py",)))
+    assert question_key("base-conflict", made.look(), made.run) == "h1:b2"
 
 
 def test_a_branch_here_that_is_behind_what_we_recorded_is_ours() -> None:
@@ -258,7 +279,6 @@ def test_labels_and_aim() -> None:
     did(made.run, "label")  # asked for once, whatever came of it
     assert made.facts().labelled is True
     assert world(ready(labels=("EPIC", "more"))).facts().labelled is True
-    assert world(ready(base_ref="develop")).facts().aim is False
 
 
 # our own checks
@@ -499,6 +519,19 @@ def test_the_robots_approval_of_its_own_rules_is_none() -> None:
     assert made.facts().merge is Merge.UNAPPROVED
 
 
+def test_what_is_too_large_for_a_robot_waits_for_a_persons_approval() -> None:
+    """It cannot be told whether it changes what judges it."""
+    robot = review(Actor(ROBOT, is_bot=True), ReviewState.APPROVED)
+    made = world(ready(reviews=(REVIEWED, robot)), files=tuple(f"{number}.py" for number in range(MOST_FILES)))
+    assert rule(made) == "unapproved"
+    look = made.look()
+    assert "a person's approval" in waits_for("unapproved", look.delivery and look.delivery.seen)
+    made.pulls = [ready(reviews=(REVIEWED, robot, APPROVED))]
+    assert rule(made) == "merge"
+    small = world(ready(reviews=(REVIEWED,))).look()
+    assert waits_for("unapproved", small.delivery and small.delivery.seen) == "an approval"
+
+
 def test_a_robot_that_would_approve_is_started_once_and_only_where_there_is_one() -> None:
     """GitHub may hold back the run that Copilot's review starts."""
     there, later = (WORKFLOW_PATH,), NOW + 3600.0
@@ -548,6 +581,18 @@ def test_what_is_green_counts_once_checks_had_time_to_appear_and_it_has_stayed_s
 def test_drafts_and_queues_are_left_to_whom_they_belong() -> None:
     assert world(ready(is_draft=True), plan=Plan(merge="auto")).facts().merge is Merge.MANUAL
     assert world(ready(is_queued=True)).facts().merge is Merge.QUEUED
+
+
+def test_a_merge_queue_that_never_comes_to_it_is_asked_about_in_the_end() -> None:
+    made = world(ready(is_queued=True), now_at=NOW + 86400.0)
+    did(made.run, "enqueue", "h1", NOW + 10.0)
+    assert rule(made) == "in-the-queue"
+    assert made.look().until == NOW + 86410.0
+    made.now_at = NOW + 86410.0
+    assert rule(made) == "approval-late"
+    assert "merge queue" in pull_question("approval-late", made.look(), made.run).context
+    answered(made.run, "approval-late", "h1", "wait-more", at=made.now_at)
+    assert rule(made) == "in-the-queue"
 
 
 def test_a_merge_that_was_refused_is_tried_again_once_for_each_answer() -> None:

@@ -5,17 +5,20 @@ from typing import Any, cast
 import pytest
 
 from bmad_autopilot.core.folding import apply
+from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.rules import Action, Rule
 from bmad_autopilot.engine.delivery.on_pull import note_found
 from bmad_autopilot.engine.delivery.performing import PERFORMERS
+from bmad_autopilot.engine.delivery.threads import mark_of
 from bmad_autopilot.engine.doors import Tree
 from bmad_autopilot.engine.loop_state import Loop
 from bmad_autopilot.github.forge import ForgeError, Trouble
-from bmad_autopilot.github.pulls import CheckState, Pull, RemoteCheck, ReviewState
+from bmad_autopilot.github.pulls import CheckState, Pull, PullOrder, RemoteCheck, ReviewState
 from tests.engine.delivery.injecting import lane
-from tests.engine.delivery.pulls import BOT, BRANCH, OWNER, comment, pull, review, said, thread
+from tests.engine.delivery.pulls import BASE, BOT, BRANCH, OWNER, comment, pull, review, said, thread
 from tests.engine.delivery.worlds import World
 
+KEY = f"T:{mark_of(comment(OWNER).id, comment(OWNER).body)}:e.pr-1"
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
@@ -50,6 +53,13 @@ class Stage(World):
     def merge(self, number: int, head: str, subject: str, body: str) -> str:
         self._did("merge", number, head, subject)
         return "m1"
+
+    def open_pull(self, order: PullOrder) -> int:
+        self._did("open-pull", order.head_ref)
+        return 7
+
+    def pull_text(self, run: RunRecord) -> tuple[str, str]:
+        return "Epic 1", ""
 
     def reply(self, thread: str, body: str) -> None:
         self._did("reply", thread)
@@ -91,6 +101,24 @@ def test_an_effect_is_written_down_before_it_is_done_and_after() -> None:
     assert made.run.delivery.done["merge:h1"]["sha"] == "m1"
 
 
+def test_a_login_that_is_gone_ends_the_command_and_leaves_it_pending() -> None:
+    made = stage(READY)
+    made.error = ForgeError(Trouble.LOGIN, "not logged in", hint="gh auth login")
+    with pytest.raises(ForgeError, match="not logged in"):
+        made.perform(Action.WAIT_FOR_FORGE)
+    assert [kind for kind, _ in made.notes] == ["pending"]
+    assert "gh auth login" in str(made.run.delivery.waits)
+
+
+def test_without_a_login_an_effect_is_left_to_the_next_command() -> None:
+    """What can be read without one cannot always be written."""
+    made = stage(READY, ForgeError(Trouble.LOGIN, "not logged in"))
+    with pytest.raises(ForgeError, match="not logged in"):
+        made.perform(Action.MERGE)
+    assert [kind for kind, _ in made.notes] == ["effect", "trouble", "pending"]
+    assert (list(made.run.delivery.begun), made.run.delivery.failed) == (["merge:h1"], {})
+
+
 @pytest.mark.parametrize("trouble", [Trouble.AWAY, Trouble.LIMIT, Trouble.ODD])
 def test_a_lost_answer_leaves_it_begun(trouble: Trouble) -> None:
     made = stage(READY, ForgeError(trouble, "no answer"))
@@ -112,7 +140,7 @@ def test_any_other_refusal_is_kept_with_its_reason() -> None:
     made = stage(pull(threads=(thread(comment(OWNER)),)), ForgeError(Trouble.DENIED, "not allowed to"))
     said(made.run, "T", "fixed")
     made.perform(Action.REPLY)
-    assert made.run.delivery.failed == {"reply:T:1:e.pr-1": "not allowed to"}
+    assert made.run.delivery.failed == {f"reply:{KEY}": "not allowed to"}
 
 
 def test_many_threads_are_answered_after_one_look() -> None:
@@ -149,11 +177,17 @@ def test_a_pull_request_whose_opening_nobody_heard_of_goes_by_its_number() -> No
     assert (made.run.delivery.pull, made.run.delivery.begun) == (7, {})
 
 
+def test_which_base_it_was_opened_for_is_written_down() -> None:
+    made = stage(READY)
+    made.perform(Action.OPEN_PULL)
+    assert made.run.delivery.done[f"open-pull:{BRANCH}"]["base"] == BASE
+
+
 def test_a_thread_that_is_gone_needs_nothing_any_more() -> None:
     made = stage(pull(threads=(thread(comment(OWNER)),)), ForgeError(Trouble.MISSING, "gone"))
     said(made.run, "T", "fixed")
     made.perform(Action.REPLY)
-    assert made.run.delivery.is_done("reply", "T:1:e.pr-1")
+    assert made.run.delivery.is_done("reply", KEY)
 
 
 @pytest.mark.parametrize(
@@ -196,9 +230,9 @@ def test_a_round_for_points_tells_each_and_numbers_go_on() -> None:
     assert opened(made, "points")["story"] == "epic-1.pr-2"
 
 
-def test_what_waits_is_told_once() -> None:
+def test_what_waits_says_so_after_each_look() -> None:
+    """Its records say that it is gone on with each time, and have to say again that it waits."""
     made = stage(pull(fingerprint="f1"))
-    for _ in range(3):
+    for _ in range(2):
         assert made.perform(Action.WAIT_FOR_PULL, "unapproved") == "pending"
-    (entry,) = made.notes
-    assert (entry[1]["why"], entry[1]["fingerprint"]) == ("an approval", "f1")
+    assert [(data["why"], data["fingerprint"]) for _, data in made.notes] == [("an approval", "f1")] * 2

@@ -6,9 +6,9 @@ from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.facts import Forge, Merge
 from bmad_autopilot.engine.delivery.plan import Plan
-from bmad_autopilot.engine.delivery.questions import pull_question
+from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.github.pulls import Pull, PullState
-from tests.engine.delivery.pulls import BASE, STRANGER, comment, pull, thread
+from tests.engine.delivery.pulls import BASE, BRANCH, STRANGER, answered, comment, did, pull, thread
 from tests.engine.delivery.test_observing import ready
 from tests.engine.delivery.worlds import NOW, World, world
 
@@ -115,3 +115,45 @@ def test_what_git_cannot_tell_is_a_persons_and_other_epics_go_on(monkeypatch: py
     monkeypatch.setattr(made, "take_in", no)
     look = made.look()
     assert (look.facts.forge, look.why) == (Forge.REFUSED, "no commit in common")
+
+
+# somebody sets it to another base
+
+
+def opened(made: World, base: str = BASE) -> World:
+    did(made.run, "open-pull", BRANCH, 900.0, number=7, base=base)
+    return made
+
+
+def test_what_a_person_sets_to_another_base_is_asked_about_and_set_back_once_for_each_answer() -> None:
+    made = opened(world(ready(base_ref="release")))
+    look = made.look()
+    assert decide(look.facts).name == "pull-retargeted"
+    asked = pull_question("retargeted", look, made.run)
+    assert "to go to release, and not to main" in asked.text
+    assert asked.options == ("retry", "abort")
+    answered(made.run, "retargeted", question_key("retargeted", look, made.run), "retarget", at=NOW - 100.0)
+    assert decide(made.facts()).name == "stacked"
+    did(made.run, "retarget", BASE, NOW - 90.0, base=BASE)
+    assert decide(made.facts()).name == "pull-retargeted", "they have done it again"
+
+
+def test_one_that_stands_on_another_is_not_taken_from_it_unasked() -> None:
+    made = opened(stacked(below(PullState.OPEN), base_ref=BASE), BEFORE)
+    assert decide(made.facts()).name == "pull-retargeted"
+
+
+def test_what_we_set_last_is_moved_by_ourselves() -> None:
+    assert decide(opened(stacked(below(PullState.MERGED, merged_as="b1")), BEFORE).facts()).name == "stacked"
+
+
+def test_what_we_have_just_set_may_not_be_seen_yet() -> None:
+    made = opened(stacked(below(PullState.MERGED, merged_as="b1")), BEFORE)
+    did(made.run, "retarget", BASE, NOW - 5.0, base=BASE)
+    assert (made.facts().forge, made.look().until) == (Forge.AWAY, NOW + 2)
+    made.now_at = NOW + 600.0
+    assert decide(made.facts()).name == "pull-retargeted", "somebody has set it back"
+
+
+def test_a_pull_request_that_others_made_for_another_base_is_not_taken_to_ours_unasked() -> None:
+    assert decide(world(ready(base_ref="release")).facts()).name == "pull-retargeted"

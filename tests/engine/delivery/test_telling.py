@@ -33,11 +33,11 @@ CONTEXT = StepContext(
     FIX_ISSUES, "epic-1.pr-1", Files("out", "out/sprint-status.yaml", None, "0123abcd"), None, "6.10.0", epic="1"
 )
 HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\U000e0000-\U000e0fff\x1b]")
-ANSWER = {"answer": "fixed", "why": "Renamed.", "story": "epic-1.pr-1", "comments": 1}
+ANSWER = {"answer": "fixed", "why": "Renamed.", "story": "epic-1.pr-1", "heard": ["m1"]}
 
 
 def point(said: str = "Rename it.", *, path: str = "src/it.py", hunk: str = "+a", who: str = "olga") -> Point:
-    return Point("PRRT_1", path, 3, hunk, ((who, said),), 1, Threads.OPEN)
+    return Point("PRRT_1", path, 3, hunk, ((who, said),), ("m1",), Threads.OPEN)
 
 
 def prompt(points: list[Point], logs: list[dict[str, str]]) -> str:
@@ -103,8 +103,10 @@ def test_of_a_log_the_end_is_kept() -> None:
 def test_what_a_person_insists_on_is_said() -> None:
     run, disputed = RunRecord(), point()._replace(answer=ANSWER)
     assert told_points([disputed], run)[0]["decided"] is False
-    answered(run, "disputed", "PRRT_1:1:epic-1.pr-1", "insist")
+    answered(run, "disputed", "PRRT_1:m1:epic-1.pr-1", "insist")
     assert told_points([disputed], run)[0]["decided"] is True
+    more = disputed._replace(heard=("m1", "m2"))
+    assert told_points([more], run)[0]["decided"] is False, "somebody has said more since"
 
 
 def test_it_is_said_outside_the_quotation_where_no_reviewer_can_write() -> None:
@@ -123,7 +125,7 @@ def test_it_is_said_outside_the_quotation_where_no_reviewer_can_write() -> None:
 
 def test_a_reply_says_what_was_done_and_carries_our_mark() -> None:
     done = point()._replace(answer=ANSWER, commit="0123456789abcdef")
-    mark = "<!-- bmad-autopilot:reply:PRRT_1:1:epic-1.pr-1 -->"
+    mark = "<!-- bmad-autopilot:reply:PRRT_1:m1:epic-1.pr-1 -->"
     assert reply_text(done) == f"Done in 0123456789ab. Renamed.\n\n{mark}"
     other = reply_text(done._replace(answer={**ANSWER, "answer": "disagrees", "why": "It is right."}))
     assert other.startswith("Left as it is for now: It is right.\n\nA person decides")

@@ -9,6 +9,7 @@ from bmad_autopilot.engine.delivery.threads import (
     FIXED,
     Point,
     is_trusted,
+    mark_of,
     points_of,
     reply_key,
     reply_mark,
@@ -31,7 +32,9 @@ from tests.engine.delivery.pulls import (
     thread,
 )
 
-KEY = "T:1:e.pr-1"  # a thread, how much was said there, the round that answered it
+FIRST, MORE = comment(OWNER), comment(OWNER, "Not quite.", 9.0)
+MARK, LATER = (mark_of(one.id, one.body) for one in (FIRST, MORE))
+KEY = f"T:{MARK}:e.pr-1"  # a thread, what was said there last, the round that answered it
 
 
 def point_of(found: Thread, run: RunRecord, trusted: tuple[str, ...] = ()) -> Point:
@@ -77,7 +80,7 @@ def test_a_thread_of_somebody_who_counts_is_open_and_told() -> None:
     point = point_of(thread(comment(OWNER, "Why?"), comment(BOT, "Indeed.")), RunRecord())
     assert point.due is Threads.OPEN
     assert point.said == (("olga", "Why?"), (COPILOT, "Indeed."))
-    assert (point.path, point.line, point.comments) == ("src/it.py", 3, 2)
+    assert (point.path, point.line, len(point.heard)) == ("src/it.py", 3, 2)
 
 
 def test_a_strangers_thread_is_strange_whoever_joins_it() -> None:
@@ -127,9 +130,9 @@ def test_an_earlier_commit_answers_where_the_agent_names_it() -> None:
 @pytest.mark.parametrize("author", [STRANGER, OWNER, BOT, Actor(VIEWER.login.upper())])
 def test_a_forged_mark_is_no_reply_of_ours(author: Actor) -> None:
     run = RunRecord()
-    said(run, "T", FIXED, comments=2)
-    forged = comment(author, marker("reply:T:2:e.pr-1"))
-    assert due(run, comment(OWNER), comment(BOT), forged) is not Threads.RESOLVE
+    said(run, "T", FIXED, FIRST)
+    forged = comment(author, marker(f"reply:{KEY}"), 9.0)
+    assert due(run, FIRST, forged) is not Threads.RESOLVE
 
 
 def test_what_we_wrote_ourselves_without_a_mark_is_a_comment_like_any_other() -> None:
@@ -141,11 +144,40 @@ def test_what_we_wrote_ourselves_without_a_mark_is_a_comment_like_any_other() ->
 def test_a_further_comment_opens_it_again() -> None:
     run = RunRecord()
     said(run, "T", FIXED)
-    more = comment(OWNER, "Not quite.", 9.0)
-    assert due(run, comment(OWNER), ours(), more) is Threads.OPEN
-    said(run, "T", FIXED, comments=2, story="e.pr-2")
-    assert due(run, comment(OWNER), ours(), more) is Threads.REPLY
-    assert due(run, comment(OWNER), ours(), more, ours("T:2:e.pr-2")) is Threads.RESOLVE
+    assert due(run, FIRST, ours(), MORE) is Threads.OPEN
+    said(run, "T", FIXED, FIRST, MORE, story="e.pr-2")
+    assert due(run, FIRST, ours(), MORE) is Threads.REPLY
+    assert due(run, FIRST, ours(), MORE, ours(f"T:{LATER}:e.pr-2")) is Threads.RESOLVE
+
+
+def test_one_in_the_place_of_another_that_was_deleted_opens_it_again() -> None:
+    run = RunRecord()
+    said(run, "T", FIXED, FIRST, comment(BOT))
+    assert due(run, FIRST, MORE) is Threads.OPEN
+    assert due(run, MORE, ours()) is Threads.OPEN
+
+
+def test_words_that_were_changed_open_it_again() -> None:
+    run = RunRecord()
+    said(run, "T", FIXED, FIRST)
+    assert due(run, FIRST._replace(body="Rename both."), ours()) is Threads.OPEN
+
+
+def test_what_is_taken_back_opens_nothing_and_is_not_answered_twice() -> None:
+    run = RunRecord()
+    said(run, "T", FIXED, FIRST, MORE)
+    assert due(run, FIRST, ours(f"T:{LATER}:e.pr-1")) is Threads.RESOLVE
+    did(run, "reply", f"T:{LATER}:e.pr-1")
+    assert due(run, FIRST) is Threads.RESOLVE
+
+
+def test_of_a_long_talk_the_last_words_count() -> None:
+    run, talk = RunRecord(), [comment(OWNER, f"{number}", float(number)) for number in range(200)]
+    told = point_of(thread(*talk), run).heard
+    assert len(told) <= 20
+    run.delivery.answers["T"] = {"answer": FIXED, "why": "", "story": "e.pr-1", "heard": list(told)}
+    assert due(run, *talk) is Threads.REPLY
+    assert due(run, *talk, comment(OWNER, "One more.", 300.0)) is Threads.OPEN
 
 
 def test_a_disagreement_is_replied_to_and_then_a_persons() -> None:
@@ -175,11 +207,10 @@ def test_a_decision_counts_for_what_was_said_until_then() -> None:
     run = RunRecord()
     said(run, "T", DISAGREES, commit="")
     answered(run, "disputed", KEY, "close-thread")
-    answered(run, "disputed", "U:1:e.pr-1", "leave-thread")
+    answered(run, "disputed", f"U:{MARK}:e.pr-1", "leave-thread")
     assert due(run, comment(OWNER), ours()) is Threads.RESOLVE
-    said(run, "T", DISAGREES, comments=2, story="e.pr-2", commit="")
-    more = comment(OWNER, "It does matter.", 9.0)
-    assert due(run, comment(OWNER), ours(), more, ours("T:2:e.pr-2")) is Threads.DISPUTED
+    said(run, "T", DISAGREES, FIRST, MORE, story="e.pr-2", commit="")
+    assert due(run, FIRST, ours(), MORE, ours(f"T:{LATER}:e.pr-2")) is Threads.DISPUTED
 
 
 def test_after_insisting_the_next_answer_is_one_of_its_own() -> None:
@@ -188,13 +219,14 @@ def test_after_insisting_the_next_answer_is_one_of_its_own() -> None:
     answered(run, "disputed", KEY, "insist")
     said(run, "T", FIXED, story="e.pr-2", commit="h2")
     assert due(run, comment(OWNER), ours()) is Threads.REPLY
-    assert due(run, comment(OWNER), ours(), ours("T:1:e.pr-2")) is Threads.RESOLVE
+    assert due(run, comment(OWNER), ours(), ours(f"T:{MARK}:e.pr-2")) is Threads.RESOLVE
 
 
-def test_a_mark_is_made_of_thread_comments_and_round() -> None:
-    point = Point("PRRT_x", "", None, "", (), 2, Threads.REPLY, {"story": "epic-1.pr-3"})
-    assert reply_key(point) == "PRRT_x:2:epic-1.pr-3"
-    assert reply_mark(point) == "<!-- bmad-autopilot:reply:PRRT_x:2:epic-1.pr-3 -->"
+def test_a_mark_is_made_of_the_thread_what_was_heard_last_and_the_round() -> None:
+    answer = {"story": "epic-1.pr-3", "heard": ["a1", "b2"]}
+    point = Point("PRRT_x", "", None, "", (), ("a1",), Threads.REPLY, answer)
+    assert reply_key(point) == "PRRT_x:b2:epic-1.pr-3"
+    assert reply_mark(point) == "<!-- bmad-autopilot:reply:PRRT_x:b2:epic-1.pr-3 -->"
 
 
 def wishes(run: RunRecord, *reviews: Review) -> list[Point]:
@@ -242,7 +274,7 @@ def test_a_later_comment_or_somebody_of_the_same_name_takes_no_wish_back() -> No
 
 def test_the_most_urgent_comes_first() -> None:
     def point(found: Threads) -> Point:
-        return Point("T", "", None, "", (), 1, found)
+        return Point("T", "", None, "", (), (), found)
 
     order = [Threads.REPLY, Threads.RESOLVE, Threads.OPEN, Threads.DISPUTED, Threads.STRANGE]
     for number, first in enumerate(order):

@@ -1,4 +1,4 @@
-"""The programs around us: Python, git, gh, node, uv."""
+"""The programs around us: Python, git, node, uv."""
 
 import re
 import sys
@@ -9,14 +9,9 @@ from ...views.terminal import clean, cut
 
 LEAST_PYTHON = (3, 11)
 LEAST_GIT = (2, 30)
-LEAST_GH = (2, 40)
-# Seen missing in the gh of Debian 12 (2.23).
-_OLD_GH_LACKS = "gh pr checks --json, gh api --slurp, the autoMergeRequest field"
 
 QUESTIONS = {
     "git": Question(("git", "--version"), own_environment=True),
-    "gh": Question(("gh", "--version"), own_environment=True),
-    "gh auth": Question(("gh", "auth", "status"), own_environment=True),
     "node": Question(("node", "--version")),
     "npm": Question(("npm", "--version")),
     "uv": Question(("uv", "--version")),
@@ -25,7 +20,7 @@ Answers = dict[str, Answer]
 
 
 def check_tools(answers: Answers, *, needs_uv: bool) -> list[Check]:
-    checks = [python(), git(answers), *gh(answers), node(answers), uv(answers, needed=needs_uv)]
+    checks = [python(), git(answers), node(answers), uv(answers, needed=needs_uv)]
     return [check for check in checks if check is not None]
 
 
@@ -47,29 +42,6 @@ def git(answers: Answers) -> Check:
         found = f"{said(answer)}, but 2.30 is needed"
         return Check("git", State.FAIL, found, "install a newer git: https://git-scm.com/downloads")
     return Check("git", State.OK, said(answer))
-
-
-def gh(answers: Answers) -> list[Check]:
-    """Only what goes to GitHub needs it: a warning, not a failure."""
-    install = "install gh: https://cli.github.com"
-    answer, auth = answers.get("gh"), answers.get("gh auth")
-    if answer is None or auth is None:
-        return [Check("gh", State.WARN, "not found on PATH: no pull requests without it", install)]
-    version = version_of(answer)
-    if not answer.ok or version is None:
-        return [Check("gh", State.WARN, f"{find_program('gh')}: {said(answer)}", "gh --version")]
-    checks = [Check("gh", State.OK, said(answer))]
-    if version < LEAST_GH:
-        lacks = f"{said(answer)} lacks {_OLD_GH_LACKS}"
-        checks = [Check("gh", State.WARN, lacks, f"{install} (2.40 or newer)")]
-    # Its words may hold parts of a token: only the exit code is used.
-    if auth.problem:
-        checks.append(Check("gh login", State.WARN, f"gh auth status: {auth.problem}", "gh auth status"))
-    elif auth.ok:
-        checks.append(Check("gh login", State.OK, "logged in"))
-    else:
-        checks.append(Check("gh login", State.WARN, "not logged in", "gh auth login"))
-    return checks
 
 
 def node(answers: Answers) -> Check:

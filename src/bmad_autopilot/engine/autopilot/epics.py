@@ -1,17 +1,20 @@
 """Which epics can be begun, and where each begins: on the base, on the epic before it, on what is there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...core.errors import AutopilotError, UsageError
+from ...core.keys import number_of as number_from
 from ...core.schedule import Candidate
+from ...core.statuses import Kind
 from ...github.branches import Branches
-from ...github.forge import Forge, ForgeError, Trouble
+from ...github.forge import Forge, ForgeError
 from ...github.git import Git
 from ...project.open import Project
 from ...runs.adoption import left_behind
 from ..delivery.plan import LOCAL
-from .finding import PREFIX, Start, board_at, branch_for, candidates, epic_titles, number_of
+from .finding import PREFIX, Start, board_at, branch_names, candidates, epic_titles, number_of
 from .lanes import Held, last_pending
+from .watching import PASSING
 from .wishes import Wishes
 
 
@@ -38,8 +41,9 @@ class Epics:
     def found(self, lanes: list[Held], over: list[str]) -> list[Candidate]:
         """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not."""
         taken = [*(held.lane.key for held in lanes), *over, *self._left_alone]
-        adopted = self._pending_elsewhere(lanes, taken) if not self._is_local else []
         board = board_at(self._project, self._git, self._tip(lanes))
+        keys = {row.number: row.key for row in board.of_kind(Kind.EPIC)}
+        adopted = self._pending_elsewhere(lanes, taken, keys) if not self._is_local else []
         known = {one.key for one in adopted}
         return [
             *adopted,
@@ -67,13 +71,13 @@ class Epics:
         """The epic that the next one stands on."""
         return last_pending(lanes) if self._project.config.dependencies == "order" else None
 
-    def _pending_elsewhere(self, lanes: list[Held], taken: list[str]) -> list[Candidate]:
+    def _pending_elsewhere(self, lanes: list[Held], taken: list[str], keys: Mapping[str, str]) -> list[Candidate]:
         """Open pull requests with a branch of that name and no run of ours. Made by us or by the bash autopilot,
         they are gone on with; those of others are left alone until somebody says so."""
         try:
             marks = self._forge().pulls_of(PREFIX)
         except ForgeError as error:
-            if error.trouble in (Trouble.AWAY, Trouble.LIMIT):
+            if error.trouble in PASSING:
                 return []
             raise
         ours = [held.pull for held in lanes]
@@ -81,19 +85,19 @@ class Epics:
         found = []
         for mark in marks:
             number = number_of(mark.head_ref)
-            key = f"epic-{number}"
+            key = keys.get(number, f"epic-{number}")
             if not number or mark.is_foreign or mark.number in ours or key in taken or key in self._left_alone:
                 continue
             if self._may_adopt(number, mark.number, mark.head_ref):
-                found.append(Candidate(key, number, titles.get(number, mark.title)))
+                found.append(Candidate(key, number, titles.get(number, mark.title), mark.head_ref))
             else:
                 self._left_alone.add(key)
         return found
 
     def _may_adopt(self, number: str, pull: int, branch: str) -> bool:
         left = left_behind(self._project.root.path, self._project.folders.implementation)
-        listed = {one.epic for one in left.pending} | {left.epic} if left is not None else set()
-        if self._wishes.go_on or number in listed:
+        listed = [*(one.epic for one in left.pending), left.epic] if left is not None else []
+        if self._wishes.go_on or number in map(number_from, listed):
             return True
         heads = self._branches.fetch(branch, self._base)
         foreign = self._branches.foreign_commits(heads[self._base], heads[branch])
@@ -104,11 +108,13 @@ class Epics:
         return False
 
     def start(self, epic: Candidate, lanes: list[Held]) -> Start:
-        branch, before = branch_for(epic.number), self._before(lanes)
+        before = self._before(lanes)
         tip, onto = self._tip(lanes), before.lane.branch if before is not None else ""
-        local = self._branches.head_of(branch)
-        remote = "" if self._is_local else self._branches.fetch(branch)[branch]
-        head = local or remote
+        names = [epic.branch] if epic.branch else branch_names(epic)
+        there = {} if self._is_local else self._branches.fetch(*names)
+        heads = {name: self._branches.head_of(name) or there.get(name, "") for name in names}
+        branch = next((name for name, head in heads.items() if head), names[0])
+        head = heads[branch]
         if not head:
             return Start(branch, tip, onto)
         foreign = self._branches.foreign_commits(tip, head)

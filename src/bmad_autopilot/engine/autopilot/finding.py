@@ -9,6 +9,7 @@ from ...board.epics import read_all_epics
 from ...board.epics_files import find_epics_files
 from ...board.overview import overview
 from ...board.sprint import Board, board_from_text
+from ...core import keys
 from ...core.errors import AutopilotError, FileError, Place, UsageError
 from ...core.schedule import Candidate, matches
 from ...core.statuses import DONE, PARKED, UNKNOWN
@@ -30,15 +31,26 @@ class Start(NamedTuple):
 
 
 def branch_for(number: str) -> str:
-    if not _PLAIN.fullmatch(number) or ".." in number or number.endswith((".", ".lock")):
+    if not _is_plain(number):
         raise AutopilotError("an epic's number that cannot be part of a branch's name", found=number[:80])
     return f"{PREFIX}{number}"
 
 
+def branch_names(epic: Candidate) -> list[str]:
+    """Ours first. The bash autopilot took the epic's name as its author wrote it: `feature/epic-7A`."""
+    ours = branch_for(epic.number)
+    written = [f"{PREFIX}{one}" for one in (epic.key.removeprefix("epic-"), epic.number.upper())]
+    return list(dict.fromkeys((ours, *(name for name in written if number_of(name) == epic.number))))
+
+
 def number_of(branch: str) -> str:
-    """The epic's, from its branch; empty: none of ours."""
+    """The epic's, from its branch, however that is written; empty: none of ours."""
     found = branch.removeprefix(PREFIX)
-    return found if branch.startswith(PREFIX) and _PLAIN.fullmatch(found) else ""
+    return keys.number_of(found) if branch.startswith(PREFIX) and _is_plain(found) else ""
+
+
+def _is_plain(number: str) -> bool:
+    return bool(_PLAIN.fullmatch(number)) and ".." not in number and not number.endswith((".", ".lock"))
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

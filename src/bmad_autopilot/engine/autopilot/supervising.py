@@ -3,16 +3,17 @@ all of them. Nothing waits for an approval: the next epic is begun."""
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from math import inf
+from typing import Any, NamedTuple
 
 from ...core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
 from ...core.rules import Phase
 from ...core.schedule import Candidate, Choice, Stage, choose_lane
 from ...github.branches import Branches
-from ...github.forge import Forge
+from ...github.forge import Forge, ForgeError
 from ...github.git import Git
-from ...github.ground import look_at_ground, refusal
+from ...github.ground import look_at_ground, refusal, unfit
 from ...project.open import Project
 from ...runs.layout import runs_folder
 from ...runs.requests import Ask, read_request, request_path
@@ -20,6 +21,7 @@ from ...runs.supervisor import Supervision, hold
 from ..checkpointing import first_variables
 from ..delivery.plan import LOCAL
 from ..driving import RunEnd, drive, go_on
+from ..lane import Lane
 from ..onlookers import Human, Told
 from ..policy import with_policy
 from ..running import new_folder
@@ -31,7 +33,7 @@ from .finding import check_patterns
 from .lanes import Held, after, held_lanes, is_answered, placed, question_files
 from .planning import plan_for
 from .telling import Telling
-from .watching import moved_lanes
+from .watching import AWAY, PASSING, moved_lanes
 from .wishes import Wishes
 
 # Seconds after which a pending pull request is looked at whole, whatever its mark says: a net, and no more often,
@@ -87,6 +89,7 @@ class _Pilot:
         self.lanes: list[Held] = []
         self.merged: list[str] = []
         self._over: list[str] = []  # in this command; one that was left as it is on its branch is not begun again
+        self._looks_again = inf  # for epics, where that could not be done just now
         self._waiting = Waiting()
         self._forge: Forge | None = None
 
@@ -94,23 +97,27 @@ class _Pilot:
 
     def fly(self) -> Ending:
         try:
-            with self._waiting.signals(self._telling.stopping):
+            with self._waiting.signals(self._stopping):
                 self._prepare()
                 return self._loop()
         finally:
             self._waiting.close()
 
+    def _stopping(self, times: int) -> None:
+        """Told by us only between two lanes: an agent is at work then only if nobody has got to it yet."""
+        self._telling.stopping(times, is_idle=not any(held.is_busy for held in self.lanes))
+
     def _prepare(self) -> None:
         ground = look_at_ground(self._git)
-        problem = refusal(ground)
-        if problem is not None and ground.branch is not None:
+        problem = refusal(ground) if ground.branch is not None else unfit(ground)  # a branch is switched to
+        if problem is not None:
             raise problem
         self.lanes = held_lanes(runs_folder(self.project.root.path), self.wishes.session, go_on=self.wishes.go_on)
         if ground.dirty and not any(held.is_at_work for held in self.lanes):
             raise DirtyTree(ground.dirty)
-        self.base = self._base()
         if not self.is_local:
-            self._check_forge()
+            self._check_forge()  # before git asks the remote anything: it may be somebody else's than GitHub's
+        self.base = self._base()
         say = self._telling.say
         self._epics = Epics(self.project, self.wishes, self._branches, self.base, self.forge, say)
 
@@ -164,9 +171,15 @@ class _Pilot:
 
     def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
         """Only where one could be begun: each look costs points of the hour's."""
-        if not self.wishes.once:
+        if self.wishes.once:
+            return
+        try:
             found += self._epics.found(self.lanes, self._over)
-            yield from found
+        except ForgeError as error:
+            if error.trouble not in PASSING or not any(held.stage is Stage.WAITS for held in self.lanes):
+                raise
+            self._looks_again = max(error.until, self._now() + AWAY)  # those that wait are watched meanwhile
+        yield from found
 
     def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
         if choice.phase is Phase.DONE:
@@ -215,7 +228,7 @@ class _Pilot:
             self.project,
             lane,
             folder,
-            self._telling.of_lane(lane.key, lane.epic or ""),
+            self._hears(lane),
             self._human,
             resumed=False,
             variables=known,
@@ -229,12 +242,22 @@ class _Pilot:
         return go_on(
             self.project,
             held.folder,
-            self._telling.of_lane(held.lane.key, held.lane.epic or ""),
+            self._hears(held.lane),
             self._human,
             self.wishes.caps,
             unattended=self.wishes.unattended,
             forge=lambda git, remote: self.forge(),
         )
+
+    def _hears(self, lane: Lane) -> Told:
+        tell = self._telling.of_lane(lane.key, lane.epic or "")
+
+        def heard(kind: str, data: Mapping[str, Any], at: float) -> None:
+            if kind == "stopping":  # also where the lane had nothing left to do, and does not say that it was left
+                self._waiting.stops += 1
+            tell(kind, data, at)
+
+        return heard
 
     # waiting
 
@@ -245,7 +268,7 @@ class _Pilot:
         asks = [held for held in self.lanes if held.stage is Stage.ASKS]
         self._supervision.takes_up(os.path.basename(waits[0].folder))  # whom `bmad stop` means now
         files = (request_path(waits[0].folder), *(path for held in asks for path in question_files(held)))
-        rescan = self._now() + RESCAN
+        rescan, self._looks_again = min(self._now() + RESCAN, self._looks_again), inf
         while not self._waiting.stops:
             asked = read_request(waits[0].folder)
             if asked is not None:

@@ -75,8 +75,8 @@ class Telling:
         self._told("notice", {"text": text}, time.time())
         log_line(self._project, text)
 
-    def stopping(self, times: int) -> None:
-        self._told("stopping", {"times": times}, time.time())
+    def stopping(self, times: int, *, is_idle: bool) -> None:
+        self._told("stopping", {"times": times, "idle": is_idle}, time.time())
 
     def left(self, lanes: Sequence[Held]) -> None:
         for held in lanes:

@@ -6,6 +6,7 @@ from ...github.forge import Forge, ForgeError, Trouble
 from .lanes import Held
 
 AWAY = 60.0  # seconds after which a forge that is away is asked again
+PASSING = (Trouble.AWAY, Trouble.LIMIT, Trouble.ODD)  # of a question about all of them: each has its own, too
 
 
 def moved_lanes(
@@ -20,9 +21,9 @@ def moved_lanes(
     try:
         marks = forge.watch(list(numbers))
     except ForgeError as error:
-        if error.trouble not in (Trouble.AWAY, Trouble.LIMIT):
+        if error.trouble not in PASSING:
             raise
         wait_until(max(error.until, now + AWAY))
         return moved
-    changed = (mark for mark in marks if mark.fingerprint != numbers[mark.number].fingerprint)
-    return moved | {numbers[mark.number].folder for mark in changed}
+    same = {mark.number for mark in marks if mark.fingerprint == numbers[mark.number].fingerprint}
+    return moved | {held.folder for number, held in numbers.items() if number not in same}

@@ -2,7 +2,7 @@
 and after. An answer that is lost leaves the first without the second: it is looked for again."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from ...core.errors import AutopilotError
 from ...github.forge import ForgeError, Trouble
@@ -27,8 +27,10 @@ def effect(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **m
     try:
         came = dict(act() or {})
     except ForgeError as error:
-        if error.trouble in PASSING or error.trouble is Trouble.ODD:
+        if error.trouble in (*PASSING, Trouble.ODD, Trouble.LOGIN):
             loop.note("trouble", do=do, key=key, why=str(error))
+            if error.trouble is Trouble.LOGIN:
+                end_for_login(loop, error)
         else:
             loop.note("did", do=do, key=key, failed=True, why=str(error), trouble=error.trouble.value)
         return None
@@ -54,10 +56,13 @@ def nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant:
     return not why
 
 
+def end_for_login(loop: Loop, error: AutopilotError) -> NoReturn:
+    """It is every epic's, so it is said once for all of them, and this one stays pending."""
+    pending(loop, f"the forge: {error}", loop.doors.now() + AGAIN)
+    raise error
+
+
 def pending(loop: Loop, why: str, until: float | None, fingerprint: str = "") -> str:
     """The lane has nothing to do just now: whoever drives it sees to the others meanwhile."""
-    before = loop.run.delivery.waits or {}
-    if (before.get("why"), before.get("fingerprint")) != (why, fingerprint) or before.get("until") != until:
-        pull = loop.run.delivery.pull
-        loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=pull)
+    loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=loop.run.delivery.pull)
     return "pending"

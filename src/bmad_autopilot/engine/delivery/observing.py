@@ -18,6 +18,7 @@ from ...core.facts import (
     Threads,
 )
 from ...core.records import RunRecord
+from ...github.approval import MOST_FILES
 from ...github.forge import ForgeError, Trouble
 from ...github.pulls import PullState
 from ..doors import Doors
@@ -56,7 +57,7 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     if seen.pull is not None and seen.pull.state is PullState.MERGED and not seen.is_in:
         return _merged_elsewhere(lane, facts, seen, run, now)
     points = _points(doors.lines(), seen, run)
-    facts = of_branch(facts, seen, run)
+    facts = of_branch(doors.lines(), facts, seen, run)
     refused = _refused(facts, run.delivery)
     if refused:
         return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=refused)
@@ -88,9 +89,10 @@ def _settles(record: DeliveryRecord, name: str) -> float:
 
 
 def _blind(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Look:
-    if error.trouble in PASSING:
-        until = max(error.until, now + AGAIN)
-        return Look(facts._replace(forge=Forge.AWAY), subject=lane.key, until=until, why=str(error))
+    if error.trouble in (*PASSING, Trouble.LOGIN):
+        until, problem = max(error.until, now + AGAIN), error if error.trouble is Trouble.LOGIN else None
+        away = facts._replace(forge=Forge.AWAY)
+        return Look(away, subject=lane.key, until=until, why=str(error), problem=problem)
     return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=str(error))
 
 
@@ -151,4 +153,6 @@ def waits_for(rule: str, seen: Seen | None) -> str:
             return f"the pull request of {seen.target}, which it stands on"
         if seen.pull.is_draft:
             return "a person to take it out of draft"
+    if rule == "unapproved" and seen is not None and len(seen.files) >= MOST_FILES:
+        return "a person's approval: it changes more files than a workflow can look at"
     return WAITS_FOR.get(rule, rule)

@@ -22,7 +22,8 @@ def open_pull(loop: Loop, look: Look, rule: Rule) -> None:
     seen = looked(look).seen
     title, body = loop.doors.pull_text(loop.run)
     order = PullOrder(seen.branch, seen.target, title, body, seen.plan.draft)
-    effect(loop, "open-pull", seen.branch, lambda: {"number": loop.doors.forge().open_pull(order)})
+    act = lambda: {"number": loop.doors.forge().open_pull(order)}  # noqa: E731
+    effect(loop, "open-pull", seen.branch, act, base=seen.target)
 
 
 def note_found(loop: Loop, found: DeliveryLook) -> None:
@@ -50,7 +51,7 @@ def retarget(loop: Loop, look: Look, rule: Rule) -> None:
     assert seen.pull is not None
     number = seen.pull.number
     act = lambda: loop.doors.forge().edit_pull(number, base_ref=seen.target)  # noqa: E731
-    effect(loop, "retarget", seen.target, act)
+    effect(loop, "retarget", seen.target, act, base=seen.target)
 
 
 def request_review(loop: Loop, look: Look, rule: Rule) -> None:

@@ -6,7 +6,7 @@ from ...core.rules import Action, Rule
 from ..looking import Look
 from ..loop_state import Loop
 from . import merging, on_branch, on_pull
-from .effects import AGAIN, pending
+from .effects import AGAIN, end_for_login, pending
 from .observing import waits_for
 from .opening import open_round
 
@@ -14,6 +14,8 @@ SHORT = 15.0  # seconds that are waited for on the spot
 
 
 def wait_for_forge(loop: Loop, look: Look, rule: Rule) -> str | None:
+    if look.problem is not None:
+        end_for_login(loop, look.problem)
     until = look.until or loop.doors.now() + AGAIN
     if until - loop.doors.now() <= SHORT:
         loop.doors.wait(until, None)

@@ -16,7 +16,7 @@ from .seeing import Seen
 from .threads import Point, worst
 
 UNDECIDED = ("REVIEW_REQUIRED", "CHANGES_REQUESTED")  # as the repository's own rules count reviews
-AGAIN = 60.0  # seconds after which it is looked at again where nothing else says when
+_OTHERS = (Merge.UNAPPROVED, Merge.MANUAL, Merge.QUEUED)
 
 
 def of_pull(facts: Facts, seen: Seen, run: RunRecord, points: list[Point], now: float) -> Facts:
@@ -156,17 +156,18 @@ def _content_since(seen: Seen, run: RunRecord) -> float:
 
 
 def _in_time(merge: Merge, threads: Threads, seen: Seen, run: RunRecord, now: float) -> Merge:
-    """A person's turn is waited for, but not for ever. What stands on another epic is nobody's turn, as long as
-    that one is under way."""
+    """A person's turn, or the queue's, is waited for, but not for ever. What stands on another epic is nobody's
+    turn, as long as that one is under way."""
     is_held = seen.is_stacked and seen.is_held
-    is_theirs = threads is Threads.STRANGE or (merge in (Merge.UNAPPROVED, Merge.MANUAL) and not is_held)
+    is_theirs = threads is Threads.STRANGE or (merge in _OTHERS and not is_held)
     return Merge.LATE if is_theirs and now >= _approval_ends(seen, run) else merge
 
 
 def _approval_ends(seen: Seen, run: RunRecord) -> float:
     record = run.delivery
-    closed = (float(one["at"]) for name, one in record.done.items() if name.startswith("resolve:"))  # seen later
-    since = max(record.pushed_at or record.began, asked_at(run, "approval-late", record.head), *closed)
+    queued = f"enqueue:{record.head}"
+    later = (float(one["at"]) for name, one in record.done.items() if name.startswith(("resolve:", queued)))
+    since = max(record.pushed_at or record.began, asked_at(run, "approval-late", record.head), *later)
     return since + seen.plan.approval_patience
 
 

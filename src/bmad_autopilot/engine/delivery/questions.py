@@ -10,7 +10,7 @@ from ...github.quoting import clean_text, one_line
 from ..doors import Question
 from ..forms import Form
 from ..looking import Look
-from .branch_facts import foreign_key
+from .branch_facts import aim_key, conflict_key, foreign_key
 from .threads import Point, reply_key
 
 MAX_SHOWN = 2000
@@ -38,6 +38,13 @@ FORMS: Mapping[str, Form] = {
         ABORT,
         "whoever closed it had a reason; the branch stays as it is",
         Cause.CLOSED,
+    ),
+    "retargeted": Form(
+        "Somebody has set {pull} to go to {other}, and not to {base}. Set it back?",
+        {RETRY: "retarget", ABORT: "abort"},
+        RETRY,
+        "it is proven with that base alone; what is meant for another, a person merges",
+        Cause.MERGE,
     ),
     "foreign": Form(
         "Commits that are not ours are on {branch}. Take them in and go on from there?",
@@ -140,6 +147,7 @@ def pull_question(code: str, look: Look, run: RunRecord) -> Question:
     names = {
         "pull": f"Pull request #{number} of {look.subject}" if number else f"The delivery of {look.subject}",
         "base": seen.target if seen else "the base",
+        "other": one_line(seen.pull.base_ref, 200) if seen and seen.pull else "another branch",
         "branch": seen.branch if seen else "the branch",
         "epic": look.subject,
         "rounds": len(run.delivery.rounds) - run.delivery.counted_from,
@@ -160,6 +168,10 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
         return reply_key(_disputed(look))
     if code == "foreign" and seen is not None:
         return foreign_key(seen)
+    if code == "base-conflict" and seen is not None:
+        return conflict_key(seen, record)
+    if code == "retargeted" and seen is not None:
+        return aim_key(seen)
     if code == "silence" and seen is not None:
         return (seen.content or (record.head,))[-1]
     if code == "merge-refused" and seen is not None:
@@ -235,6 +247,8 @@ def _of_wait(look: Look, run: RunRecord) -> str:
     why = "nobody has approved it, or merged it where that is a person's"
     if look.facts.threads is Threads.STRANGE:
         why = "review threads are open that a person has to close"
+    elif seen is not None and seen.pull is not None and seen.pull.is_queued:
+        why = "the merge queue has it, and does not come to it"
     elif seen is not None and seen.is_stacked:
         why = f"it stands on {seen.target}, whose pull request is not open"
     return f"{why}\n{_url(look)}".strip()

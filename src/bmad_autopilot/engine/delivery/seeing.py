@@ -94,7 +94,7 @@ def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Chec
         is_in=_is_in(lines, plan, pull, before),
         since=_since(lines, plan, before, record) if before is not None and not is_stacked else "",
         is_held=before is not None and before.state is PullState.OPEN,
-        unseen=_unseen(pull, remote, record),
+        unseen=_unseen(pull, remote, target, record),
         viewer=forge.repository().viewer,
         has_robot=_has_robot(lines, plan, heads[plan.base]),
         files=_files(forge, pull),
@@ -178,16 +178,18 @@ def _files(forge: Forge, pull: Pull | None) -> tuple[str, ...]:
     return tuple(forge.changed_files(pull.number))
 
 
-def _unseen(pull: Pull | None, remote: str, record: DeliveryRecord) -> float:
-    """What is read may be a little old: a head that we have pushed, a merge, a place in the queue."""
+def _unseen(pull: Pull | None, remote: str, target: str, record: DeliveryRecord) -> float:
+    """What is read may be a little old: a head that we have pushed, a base that we have set, a merge, a place in
+    the queue."""
     if pull is None or pull.state is not PullState.OPEN:
         return 0.0
     done = record.done.get(f"merge:{record.head}")
     if done is None and not pull.is_queued:
         done = record.done.get(f"enqueue:{record.head}")
-    if done is not None:
-        return float(done["at"])
-    return record.pushed_at if remote and pull.head != remote else 0.0
+    if done is None and pull.base_ref != target:
+        done = record.done.get(f"retarget:{target}")
+    pushed = record.pushed_at if remote and pull.head != remote else 0.0
+    return max(float(done["at"]) if done is not None else 0.0, pushed)
 
 
 class _Before(NamedTuple):

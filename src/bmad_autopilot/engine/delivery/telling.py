@@ -11,7 +11,7 @@ from ...github.pulls import RemoteCheck
 from ...github.quoting import clean_text, one_line, outgoing
 from ..lane import Lane
 from .said import decided
-from .threads import FIXED, Point, reply_key, reply_mark
+from .threads import FIXED, Point, has_news, reply_key, reply_mark
 
 MAX_POINT = 6000
 MAX_HUNK = 2000
@@ -37,10 +37,10 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
             {
                 "name": name,
                 "thread": point.thread,
-                "comments": point.comments,
+                "heard": list(point.heard),
                 "title": _title(point),
                 "text": text,
-                "decided": bool(point.answer) and decided(run, "disputed", reply_key(point)) == "insist",
+                "decided": not has_news(point) and decided(run, "disputed", reply_key(point)) == "insist",
             }
         )
     return told
@@ -52,7 +52,7 @@ def told_conflicts(texts: Mapping[str, str]) -> list[dict[str, Any]]:
     for path, text in texts.items():
         shown = clean_text(text, MAX_CONFLICT, rendered=False) or "(no text on both sides: look at the file)"
         title = f"{one_line(path, 200)} is in conflict with the base branch:"
-        told.append({"name": f"T{len(told) + 1}", "thread": path, "comments": 0, "title": title, "text": shown})
+        told.append({"name": f"T{len(told) + 1}", "thread": path, "title": title, "text": shown})
     return told[:MAX_POINTS]
 
 

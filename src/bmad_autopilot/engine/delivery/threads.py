@@ -1,6 +1,7 @@
 """Review threads: whose words count, what an agent said of them, what is still to be done about each. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from ...core.delivery import Data
@@ -8,12 +9,13 @@ from ...core.facts import Threads
 from ...core.records import RunRecord
 from ...github.approval import TRUSTED
 from ...github.forge import COPILOT
-from ...github.pulls import Actor, Pull, Review, ReviewState, Thread
+from ...github.pulls import Actor, Comment, Pull, Review, ReviewState, Thread
 from ...github.quoting import marker
 from .said import decided
 
 FIXED, DISAGREES = "fixed", "disagrees"
 MARK = "bmad-autopilot"
+MAX_HEARD = 20  # comments of a thread that are remembered: what is new stands last
 
 
 class Point(NamedTuple):
@@ -24,7 +26,7 @@ class Point(NamedTuple):
     line: int | None
     hunk: str
     said: tuple[tuple[str, str], ...]  # who, and what, as it was written
-    comments: int  # of others
+    heard: tuple[str, ...]  # the marks of what was said
     due: Threads
     answer: Data | None = None
     is_thread: bool = True
@@ -69,10 +71,11 @@ def _of_thread(thread: Thread, run: RunRecord, trusted: tuple[str, ...], viewer:
     heard = [one for one in others if is_trusted(one.author, trusted)]
     answer = run.delivery.answers.get(thread.id)
     said = tuple((one.author.login, one.body) for one in heard)
-    point = Point(thread.id, thread.path, thread.line, thread.hunk, said, len(heard), Threads.STRANGE, answer)
+    marks = _marks(heard)
+    point = Point(thread.id, thread.path, thread.line, thread.hunk, said, marks, Threads.STRANGE, answer)
     if not heard or not others or not is_trusted(others[0].author, trusted):
         return point
-    if answer is None or int(answer.get("comments", 0)) < len(heard):
+    if answer is None or has_news(point):
         return point._replace(due=Threads.OPEN)
     point = point._replace(commit=_commit(answer, run))
     is_replied = any(reply_mark(point) in one.body for one in ours)
@@ -95,8 +98,26 @@ def _resolved(point: Point, run: RunRecord) -> Threads:
     return Threads.STRANGE if run.delivery.is_done("resolve", reply_key(point)) else Threads.RESOLVE
 
 
+def _marks(said: Sequence[Comment | Review]) -> tuple[str, ...]:
+    return tuple(mark_of(one.id, one.body) for one in said[-MAX_HEARD:])
+
+
+def mark_of(id: str, body: str) -> str:
+    """Of words as they stand: once they are changed, they are others."""
+    return sha256(f"{id}\0{body}".encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def has_news(point: Point) -> bool:
+    """Something stands there that the agent was not told. What was taken back since is nothing new."""
+    return bool(set(point.heard) - set(_answered_to(point)))
+
+
+def _answered_to(point: Point) -> Sequence[str]:
+    return (point.answer or {}).get("heard") or ("",)
+
+
 def reply_key(point: Point) -> str:
-    return f"{point.thread}:{point.comments}:{(point.answer or {}).get('story', '')}"
+    return f"{point.thread}:{_answered_to(point)[-1]}:{(point.answer or {}).get('story', '')}"
 
 
 def _commit(answer: Data, run: RunRecord) -> str:
@@ -119,7 +140,7 @@ def _of_review(review: Review, run: RunRecord) -> Point | None:
     """Answered once, below the pull request: whether that is enough, its author says by another review."""
     said = ((review.author.login, review.body),)
     answer = run.delivery.answers.get(review.id)
-    point = Point(review.id, "", None, "", said, 1, Threads.OPEN, answer, is_thread=False)
+    point = Point(review.id, "", None, "", said, _marks([review]), Threads.OPEN, answer, is_thread=False)
     if answer is None:
         return point
     point = point._replace(commit=_commit(answer, run), due=Threads.REPLY)

@@ -1,6 +1,5 @@
 """The doors of a delivery: the forge, the branches, and what a pull request says."""
 
-import os
 import time
 from collections.abc import Callable
 from functools import cached_property
@@ -8,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...board.epics import read_all_epics
 from ...board.epics_files import find_epics_files
+from ...board.sprint import board_from_text
 from ...board.stories import criteria_of
 from ...core.errors import AutopilotError
 from ...core.records import RunRecord
 from ...core.statuses import DONE, Kind
-from ...files import read_text
+from ...files import Text
+from ...github.trees import read_file
 from ..delivery.rounds import round_key
 from .repository import RepositoryDoors
 
@@ -55,13 +56,16 @@ class DeliveryDoors(RepositoryDoors):
         return RealLines(self.git, remote, board, lambda tree: self._code(tree, key), self.dirty)
 
     def pull_text(self, run: RunRecord) -> tuple[str, str]:
+        """As our branch has it: what is checked out may be another epic's by now."""
         from ..delivery.pull_text import Told, pull_body, pull_title
 
-        board = self.board()
+        head = run.delivery.head
+        said = self._said(head, self.project.require_board())
+        board = board_from_text(said) if said is not None else self.board()
         rows = [row for row in board.rows.values() if row.kind is Kind.STORY and row.epic == self.lane.epic]
         titles = self._titles()
         stories = [
-            Told(row.key, titles.get(row.number, ""), self._criteria(row.key), row.meaning == DONE)
+            Told(row.key, titles.get(row.number, ""), self._criteria(head, row.key), row.meaning == DONE)
             for row in sorted(rows, key=lambda row: row.order)
         ]
         return pull_title(self.lane), pull_body(self.lane, run, stories)
@@ -73,9 +77,17 @@ class DeliveryDoors(RepositoryDoors):
             return {}
         return {story.number: story.title for story in found}
 
-    def _criteria(self, key: str) -> tuple[str, ...]:
-        path = self.books(key).story
+    def _criteria(self, head: str, key: str) -> tuple[str, ...]:
+        folders = self.project.folders
+        usual = [f"{folder}/{key}.md" for folder in (folders.stories, folders.implementation) if folder]
         try:
-            return criteria_of(read_text(path)) if path and os.path.exists(path) else ()
+            known = self.books(key).story  # under another name, where it is checked out
+            texts = (self._said(head, path) for path in (*([known] if known else []), *usual))
+            return next((criteria_of(text) for text in texts if text is not None), ())
         except AutopilotError:
             return ()
+
+    def _said(self, head: str, path: str) -> Text | None:
+        """What a file holds there; None: there is none."""
+        raw = read_file(self.git, head, self._from_top(path))
+        return Text(path, raw) if raw is not None else None

@@ -1,0 +1,123 @@
+"""What `bmad autopilot` says before it begins: the epics that it takes up, and those that it leaves alone."""
+
+import pytest
+
+from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.cli.outset import outset
+from bmad_autopilot.core.delivery import DeliveryRecord
+from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.core.records import RunRecord
+from bmad_autopilot.core.schedule import Stage
+from bmad_autopilot.engine.autopilot import lanes
+from bmad_autopilot.engine.autopilot.lanes import Held
+from bmad_autopilot.engine.autopilot.wishes import Wishes
+from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.lane import Lane
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.views.autopilot import Outset
+from bmad_autopilot.workflows.pipelines import PIPELINES
+from tests.cli.projects import mixed
+from tests.support import ProjectMaker, SampleProject
+from tests.terminals import piped
+
+BOARD = """\
+development_status:
+  epic-1: in-progress
+  1-1-cart: done
+  1-2-pay: blocked
+  1-3-refund: deferred
+  epic-2: deferred
+  2-1-search: backlog
+  epic-3: backlog
+  3-1-rank: nearly-there
+  4-1-stray: backlog
+  epic-5: done
+  5-1-late: backlog
+  epic-6: backlog
+  epic-7: done
+  7-1-over: done
+"""
+
+
+def told(sample: SampleProject, *patterns: str) -> Outset:
+    project = open_project(str(sample.root))
+    return outset(project, read_board(project.require_board()), Wishes(patterns))
+
+
+def held(epic: str, stage: Stage, pull: int) -> Held:
+    lane = Lane("epic", f"epic-{epic}", epic, PIPELINES["lean"], delivery=Plan())
+    return Held(f"run-{epic}", lane, RunRecord(delivery=DeliveryRecord(began=1.0, pull=pull)), stage)
+
+
+def test_a_pattern_that_no_epic_has_is_an_error_that_names_those_there_are(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    assert told(sample, "1").epics == ()  # it is done
+    with pytest.raises(UsageError) as found:
+        told(sample, "1", "zzz")
+    assert found.value.message == "no epic's number or title holds zzz"
+    assert str(found.value.expected).startswith("one of: 1")
+    with pytest.raises(UsageError, match="PATTERN is no regular expression"):
+        told(sample, "[")
+    done = piped("autopilot", "zzz", cwd=sample.root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("bmad: error: no epic's number or title holds zzz\n")
+
+
+def test_what_cannot_be_begun_is_told_with_what_helps(project: ProjectMaker) -> None:
+    sample = project(board=BOARD, stories={})
+    found = told(sample)
+    assert found.epics == ()
+    assert [tuple(one) for one in found.left_alone] == [
+        ("epic-1", "1-2-pay is blocked, and 1 more", "bmad board set 1-2-pay ready-for-dev"),
+        ("epic-2", "epic-2 is deferred", "bmad board set epic-2 backlog"),
+        ("epic-3", "3-1-rank is nearly-there, which nobody understands", "bmad board check"),
+        ("epic-4", "it has no row of its own on the board", "bmad board check"),
+        ("epic-5", "its row says done, and 5-1-late is backlog", "bmad board check"),
+        ("epic-6", "it has no stories on the board", "bmad board check"),
+    ]
+    assert [one.key for one in told(sample, "^2$").left_alone] == ["epic-2"]
+
+
+def test_the_command_for_a_parked_one_lets_it_begin(project: ProjectMaker) -> None:
+    sample = project(board=BOARD, stories={})
+    for key in ("epic-1", "epic-2"):
+        command = next(one.command for one in told(sample).left_alone if one.key == key)
+        assert piped(*command.split()[1:], cwd=sample.root).returncode == 0
+        assert key in [one.key for one in told(sample).epics]
+
+
+def test_the_end_names_what_is_parked_and_no_line_is_empty_twice(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-cart: blocked\n"
+    sample = project(board=board, stories={})
+    sample.write("bmad-autopilot.toml", 'delivery = "local"\n')
+    sample.commit()
+    done = piped("autopilot", cwd=sample.root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\n\n\n" not in done.stdout
+    assert done.stdout.endswith(
+        "nothing can be begun by itself\n"
+        "  epic-1 is left alone: 1-1-cart is blocked\n"
+        "  next      bmad board set 1-1-cart ready-for-dev   once it can go on\n"
+    )
+
+
+def test_without_a_forge_nobody_is_said_to_approve(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    assert "approved" in told(sample).merges
+    sample.write("bmad-autopilot.toml", 'delivery = "local"\n')
+    assert told(sample).merges == "once the checks pass here"
+    sample.write("bmad-autopilot.toml", 'delivery = "local"\nmerge = "manual"\n')
+    assert told(sample).merges == "by a person"
+
+
+def test_pull_requests_of_earlier_commands_are_in_the_plan_and_their_epics_no_second_time(
+    project: ProjectMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [held("2", Stage.MOVED, 7), held("3", Stage.BLOCKED, 8)]
+    monkeypatch.setattr(lanes, "held_lanes", lambda runs, session, *, go_on: left)
+    planned = [(one.key, one.told) for one in told(mixed(project)).epics]
+    assert planned[:2] == [
+        ("epic-2", "pull request #7, gone on with"),
+        ("epic-3", "pull request #8, given up: --continue"),
+    ]
+    assert not {"epic-2", "epic-3"} & {key for key, _ in planned[2:]}
