@@ -33,7 +33,7 @@ from .finding import check_patterns
 from .lanes import Held, after, held_lanes, is_answered, placed, question_files
 from .planning import plan_for
 from .telling import Telling
-from .watching import AWAY, PASSING, moved_lanes
+from .watching import AWAY, PASSING, moved_here, moved_lanes
 from .wishes import Wishes
 
 # Seconds after which a pending pull request is looked at whole, whatever its mark says: a net, and no more often,
@@ -274,7 +274,7 @@ class _Pilot:
             if asked is not None:
                 return self._end(EXIT_HUMAN if asked is Ask.PAUSE else EXIT_INTERRUPTED, asked.value)
             moved = {held.folder for held in asks if is_answered(held)}
-            moved |= moved_lanes(waits, self._now(), None if self.is_local else self.forge(), self._waiting.until)
+            moved |= self._moved(waits)
             if self._now() >= rescan:
                 moved |= {held.folder for held in waits}
             if moved:
@@ -284,6 +284,11 @@ class _Pilot:
             step = min([self._now() + self._interval(), rescan, *times])
             self._waiting.until(step, files)
         return None
+
+    def _moved(self, waits: list[Held]) -> set[str]:
+        if self.is_local:
+            return moved_here(waits, self._now(), self._branches.head_of(self.base))
+        return moved_lanes(waits, self._now(), self.forge(), self._waiting.until)
 
     def _interval(self) -> float:
         seconds = float(self.config.github.check_interval)

@@ -48,8 +48,8 @@ def prove(loop: Loop, look: Look, rule: Rule) -> None:
     """What was merged is what was tested, to the last byte; else somebody has to look."""
     seen, lines, record = looked(look).seen, loop.doors.lines(), loop.run.delivery
     if seen.plan.kind == LOCAL:
-        done = record.done.get(f"merge:{record.head}") or record.begun[f"merge:{record.head}"]
-        sha = str(done["sha"])
+        done = record.done.get(f"merge:{record.head}") or record.begun.get(f"merge:{record.head}")
+        sha = str(done["sha"]) if done is not None else record.head  # a person's merge holds it as it is
     else:
         assert seen.pull is not None
         sha = seen.pull.merged_as

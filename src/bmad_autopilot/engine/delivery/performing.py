@@ -9,6 +9,7 @@ from . import merging, on_branch, on_pull
 from .effects import AGAIN, end_for_login, pending
 from .observing import waits_for
 from .opening import open_round
+from .plan import LOCAL
 
 SHORT = 15.0  # seconds that are waited for on the spot
 
@@ -26,6 +27,8 @@ def wait_for_forge(loop: Loop, look: Look, rule: Rule) -> str | None:
 def wait_for_pull(loop: Loop, look: Look, rule: Rule) -> str:
     seen = look.delivery.seen if look.delivery else None
     mark = seen.pull.fingerprint if seen and seen.pull else ""
+    if seen and seen.plan.kind == LOCAL:
+        mark = seen.base
     return pending(loop, waits_for(rule.name, seen), look.until, mark)
 
 

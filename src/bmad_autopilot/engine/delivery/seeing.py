@@ -129,8 +129,9 @@ def _is_in(lines: Lines, plan: Plan, pull: Pull | None, before: "_Before | None"
 
 
 def _is_in_here(lines: Lines, base: str, record: DeliveryRecord) -> bool:
+    """By us, as one commit; or by a person, as it is."""
     merge = record.done.get(f"merge:{record.head}") or record.begun.get(f"merge:{record.head}")
-    return merge is not None and lines.contains(base, str(merge["sha"]))
+    return (merge is not None and lines.contains(base, str(merge["sha"]))) or lines.contains(base, record.head)
 
 
 def _proven(lines: Lines, lane: Lane, record: DeliveryRecord, checks: dict[str, Check], seen: Seen) -> Seen:
