@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from benchmarks import generate as generator
 from benchmarks.measure import Case, Timing, interleaved
+from benchmarks.schedule import GRAPHS
 from tests.wheels import REPOSITORY, Installed, build, install
 
 FOLDER = REPOSITORY / ".bench"
@@ -52,6 +53,7 @@ def main() -> int:
     lanes = _figures(installed, "lanes", max(3, options.rounds // 3))
     runs = _figures(installed, "runs", options.rounds)
     delivery = _figures(None, "delivery", options.rounds)
+    schedule = _figures(installed, "schedule", GRAPHS)
     _print_timings({**timings, **check}, timings[YARDSTICK])
     _print_calls(calls)
     _print_growth(growth)
@@ -61,6 +63,7 @@ def main() -> int:
         *_lane_bars(lanes),
         *_run_bars(runs),
         *_delivery_bars(delivery),
+        *_schedule_bars(schedule),
     ]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
@@ -184,6 +187,14 @@ def _delivery_bars(delivery: dict[str, list[float]]) -> list[Bar]:
         Bar("from approved and green to merged", statistics.median(delivery["merge"]), 2.0, "s"),
         Bar("from an approval to its effect, at 10 s", max(delivery["event"]), 12.0, "s"),
         Bar("points for 100 pull requests at 10 s", delivery["points"][0], 25.0, "%"),
+    ]
+
+
+def _schedule_bars(schedule: dict[str, list[float]]) -> list[Bar]:
+    return [
+        Bar("400 epic graphs by the bound, mean", statistics.fmean(schedule["ratios"]), 1.03, "×"),
+        Bar("400 epic graphs by the bound, worst", max(schedule["ratios"]), 1.10, "×"),
+        Bar("100 in phases by theirs, worst", max(schedule["phases"]), 1.10, "×"),
     ]
 
 

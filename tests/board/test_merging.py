@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.board.merging import Merged, merge_boards
-from bmad_autopilot.board.sprint import Board, board_from_text
+from bmad_autopilot.board.sprint import Board, board_from_text, inline_comments
 from bmad_autopilot.core.errors import FileError
 from bmad_autopilot.core.statuses import DONE, LIFE, PARKED, rank
 from bmad_autopilot.files import Text
@@ -86,6 +86,27 @@ def test_a_deleted_row_is_gone_unless_the_other_side_changed_it() -> None:
     assert found.data.decode() == set_to("review")
     assert found.notes == ("1-2-b: deleted here, changed to review on the other side; kept",)
     assert merged(set_to("review"), without) == set_to("review")
+
+
+def test_a_deleted_row_stays_if_the_other_side_wrote_something_beside_it() -> None:
+    without, remarked = (BASE.replace("  1-2-b: backlog\n", new) for new in ("", "  1-2-b: backlog  # not yet\n"))
+    assert merged(without, remarked) == merged(remarked, without) == remarked
+
+
+@pytest.mark.parametrize(("here", "there"), [("", "  # there"), ("  # here", ""), ("  # here", "  # there")])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_row_that_both_sides_added_keeps_both_comments(here: str, there: str, end: str) -> None:
+    ours, theirs = f"{BASE}  2-2-y: review{here}\n", BASE.replace("  epic-2", f"  2-2-y: done{there}\n  epic-2")
+    found = merged(*(text.replace("\n", end) for text in (ours, theirs, BASE)))
+    line = next(line for line in found.split(end) if "2-2-y" in line)
+    assert line.startswith("  2-2-y: done")
+    assert all(word in line for word in (here.strip(), there.strip()))
+    assert found.count("2-2-y") == 1
+    assert found.count("\n") == found.count(end)
+
+
+def test_an_epic_in_review_is_further_than_one_in_the_backlog() -> None:
+    assert merged(set_to("review", "epic-1"), set_to("backlog", "epic-1")) == set_to("review", "epic-1")
 
 
 def test_a_new_slug_is_the_same_row() -> None:
@@ -165,7 +186,9 @@ def comments(raw: bytes) -> set[str]:
 
 
 def check_merge(base: bytes, ours: bytes, theirs: bytes, found: Merged) -> None:
-    before, here, there, after = (read(raw).rows for raw in (base, ours, theirs, found.data))
+    boards = [read(raw) for raw in (base, ours, theirs, found.data)]
+    before, here, there, after = (board.rows for board in boards)
+    remarks = [inline_comments(board, board.rows.values()) for board in boards]
     for key in here.keys() | there.keys():
         if key in here and key in there:
             assert key in after
@@ -181,7 +204,9 @@ def check_merge(base: bytes, ours: bytes, theirs: bytes, found: Merged) -> None:
             assert key in after
         else:
             side = here.get(key) or there[key]
-            assert (key in after) == (side.status.raw != before[key].status.raw)
+            said = remarks[1 if key in here else 2].get(key)
+            is_remarked = said not in (None, remarks[0].get(key))
+            assert (key in after) == (side.status.raw != before[key].status.raw or is_remarked)
     assert after.keys() <= here.keys() | there.keys()
     assert comments(found.data) >= (comments(ours) & comments(theirs)) | (
         (comments(ours) | comments(theirs)) - comments(base)

@@ -34,7 +34,7 @@ def resolve(region: Region[Line]) -> list[Line] | None:
         return None
     base, ours, theirs = (_named(lines) for lines in region)
     kept = {
-        name: _both(base.get(name), line, theirs[name]) if name in theirs else line
+        name: both(base.get(name), line, theirs[name]) if name in theirs else line
         for name, line in ours.items()
         if name in theirs or not _is_gone(line, base.get(name))
     }
@@ -57,7 +57,8 @@ def _is_gone(line: Line, before: Line | None) -> bool:
     return before is not None and (line.is_row or line == before)
 
 
-def _both(base: Line | None, ours: Line, theirs: Line) -> Line:
+def both(base: Line | None, ours: Line, theirs: Line) -> Line:
+    """One line of the two, with what both sides wrote beside it."""
     if base is not None and ours == base:
         return theirs
     if ours == theirs or theirs == base or not ours.name:
@@ -65,10 +66,13 @@ def _both(base: Line | None, ours: Line, theirs: Line) -> Line:
     if not ours.is_row:
         return theirs if _moment(theirs.text) > _moment(ours.text) else ours
     mine, other = comment_of(ours.text), comment_of(theirs.text)
-    if not mine:
+    if not mine and base is not None:
         return theirs
     was = comment_of(base.text) if base is not None else None
-    return ours if other in (None, was, mine) else ours._replace(text=f"{ours.text.rstrip()} # {other}")
+    if other in (None, was, mine):
+        return ours
+    end = "\r" if ours.text.endswith("\r") else ""
+    return ours._replace(text=f"{ours.text.rstrip()} {'' if mine else ' '}# {other}{end}")
 
 
 def _moment(text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from ..core.statuses import DONE, PARKED, Kind, rank
-from .sprint import Board, Row
+from .sprint import Board, Row, inline_comments
 
 
 class Versions(NamedTuple):
@@ -23,13 +23,35 @@ class Decision(NamedTuple):
     is_put_back: bool = False  # deleted on one side, changed on the other
 
 
-def decide_rows(base: Board, ours: Board, theirs: Board, humans: Set[str]) -> list[Decision]:
-    """`humans`: keys of rows that a person set on their side; those stand, even if they are a step back."""
+class Hands(NamedTuple):
+    """Keys of rows that a person set, on each side."""
+
+    ours: Set[str] = frozenset()
+    theirs: Set[str] = frozenset()
+
+
+def decide_rows(base: Board, ours: Board, theirs: Board, hands: Hands) -> list[Decision]:
+    """What a person set on one side alone stands, even if it is a step back."""
     in_ours, in_theirs = _by_base_key(base, ours), _by_base_key(base, theirs)
     keys = dict.fromkeys((*base.rows, *in_ours, *in_theirs))
-    return [
-        _decide(key, Versions(base.rows.get(key), in_ours.get(key), in_theirs.get(key)), humans) for key in keys
+    found = [
+        _decide(key, Versions(base.rows.get(key), in_ours.get(key), in_theirs.get(key)), hands) for key in keys
     ]
+    return [_with_remark(one, base, ours, theirs) if one.row is None else one for one in found]
+
+
+def _with_remark(decision: Decision, base: Board, ours: Board, theirs: Board) -> Decision:
+    """A row that one side deleted stays if the other has written something beside it."""
+    before, here, there = decision.versions
+    side, kept = (ours, here) if here is not None else (theirs, there)
+    if kept is None or before is None:
+        return decision
+    said = inline_comments(side, [kept]).get(kept.key)
+    if said in (None, inline_comments(base, [before]).get(before.key)):
+        return decision
+    where = "here" if here is None else "there"
+    note = f"{kept.key}: deleted {where}, a comment beside it on the other side; kept"
+    return decision._replace(row=kept, note=note, is_put_back=True)
 
 
 def _by_base_key(base: Board, side: Board) -> dict[str, Row]:
@@ -45,7 +67,7 @@ def _by_base_key(base: Board, side: Board) -> dict[str, Row]:
     return found
 
 
-def _decide(key: str, versions: Versions, humans: Set[str]) -> Decision:
+def _decide(key: str, versions: Versions, hands: Hands) -> Decision:
     _, ours, theirs = versions
     was, here, there = (row.status.raw if row else None for row in versions)
     if there in (here, was):
@@ -58,8 +80,12 @@ def _decide(key: str, versions: Versions, humans: Set[str]) -> Decision:
         where = "here" if ours is None else "there"
         note = f"{kept.key}: deleted {where}, changed to {kept.status.raw} on the other side; kept"
         return Decision(key, kept, versions, note, True)
-    by_hand = not humans.isdisjoint((key, ours.key, theirs.key))
-    row = theirs if by_hand or _is_further(theirs, ours) else ours
+    keys = (key, ours.key, theirs.key)
+    here_by_hand, there_by_hand = (not side.isdisjoint(keys) for side in hands)
+    if here_by_hand != there_by_hand:
+        row = theirs if there_by_hand else ours
+    else:
+        row = theirs if _is_further(theirs, ours) else ours
     return Decision(key, row, versions, f"{row.key}: {here} here, {there} there; {row.status.raw} stands")
 
 
@@ -74,4 +100,5 @@ def _place(row: Row) -> float:
         return rank(DONE, Kind.STORY) - 0.5
     if row.meaning == DONE:
         return rank(DONE, Kind.STORY)
-    return rank(row.meaning, row.kind)
+    # An epic in review is a word too many, and yet further than one in the backlog.
+    return rank(row.meaning, Kind.STORY if row.kind is Kind.EPIC else row.kind)

@@ -10,6 +10,7 @@ from ..files import Text
 from ..yamls import Mapping, Node, Scalar, Sequence, parse
 
 _ID = re.compile(r"\w[\w.-]{0,80}")  # becomes part of a file name
+MAX_IDS = 100
 
 
 class ListedStory(NamedTuple):
@@ -20,6 +21,7 @@ class ListedStory(NamedTuple):
     done_checkpoint: bool
     invoke_dev_with: str | None
     line: int
+    depends_on: tuple[str, ...] = ()  # ids; BMAD itself writes none, people and other tools do
 
 
 class StoryList(NamedTuple):
@@ -84,7 +86,18 @@ def _story(text: Text, node: Node, diagnostics: list[Diagnostic]) -> ListedStory
         done_checkpoint=_truth(fields.get("done_checkpoint")),
         invoke_dev_with=fields.get("invoke_dev_with", "").strip() or None,
         line=node.line,
+        depends_on=_ids(node),
     )
+
+
+def _ids(node: Mapping) -> tuple[str, ...]:
+    """What `depends_on` names: one id, or a list of them."""
+    for key, value in node.items:
+        if key.value in ("depends_on", "dependencies"):
+            items = value.items if isinstance(value, Sequence) else [value]
+            texts = (item.value or "" for item in items if isinstance(item, Scalar))
+            return tuple(text.strip() for text in texts if _ID.fullmatch(text.strip()))[:MAX_IDS]
+    return ()
 
 
 def _truth(value: str | None) -> bool:

@@ -45,10 +45,20 @@ class GitHub(NamedTuple):
     max_rounds: int = 5
     max_pending: int = 5
     rerun_failed: bool = True
+    mend_first: bool = True
     conflicts: str = "stop"
     trusted: tuple[str, ...] = ()  # logins
     labels: tuple[str, ...] = ("epic", "automated")
     remote: str = "origin"
+
+
+class WorktreeSettings(NamedTuple):
+    """The folders that lanes work in, beside the checkout."""
+
+    folder: str | None = None  # None: `<repository>.worktrees` beside the checkout
+    copy: tuple[str, ...] = ()  # globs
+    post_create: tuple[str, ...] | None = None  # None: the project's install command
+    keep: bool = False
 
 
 class Config(NamedTuple):
@@ -66,6 +76,7 @@ class Config(NamedTuple):
     require_checks: bool = True
     dependencies: str = "order"
     github: GitHub = GitHub()
+    worktrees: WorktreeSettings = WorktreeSettings()
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
     commands: Commands = Commands()
     story_timeout: int = 30  # minutes, as all times here
@@ -89,6 +100,7 @@ class Config(NamedTuple):
     answers: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     standing: "tuple[StandingAnswer, ...]" = ()
     unattended: Mapping[str, str] = MappingProxyType({})  # cause, or `all`: what is chosen where nobody is there
+    depends: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # epic: those it waits for, by number
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def agent_of(self, role: str) -> str:

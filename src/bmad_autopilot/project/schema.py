@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..core.owes import Owes
 from ..core.statuses import IN_PROGRESS, READY, REVIEW
-from .config import ALL, ROLES, Commands, Config, GitHub, Role
+from .config import ALL, ROLES, Commands, Config, GitHub, Role, WorktreeSettings
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
@@ -15,7 +15,7 @@ RETROSPECTIVES = ("offer", "run", "never")
 DELIVERIES = ("github", "local")
 MERGES = ("when-approved", "manual", "auto")
 REVIEWS = ("copilot", "human", "none")
-DEPENDENCIES = ("order", "none")
+DEPENDENCIES = ("order", "declared", "none")
 CONFLICTS = ("stop", "agent")
 HUMAN_CHECKPOINTS = ("none", "before_dev", "after_each_story", "after_each_epic")
 # What a step may set itself; a story is done by a verdict, or by the end of its workflow.
@@ -44,12 +44,18 @@ OPEN = {
     "steps": "steps.NAME",
     "answers": "answers.SKILL",
     "unattended": "unattended.CAUSE",
+    "depends": "depends.EPIC",
 }
 ARRAYS = ("standing_answers",)  # tables that may stand there several times: [[…]]
 
 Owner: TypeAlias = type[NamedTuple]
 
-_OWNERS: dict[str, Owner] = {"commands": Commands, "github": GitHub, **{f"roles.{role}": Role for role in ROLES}}
+_OWNERS: dict[str, Owner] = {
+    "commands": Commands,
+    "github": GitHub,
+    "worktrees": WorktreeSettings,
+    **{f"roles.{role}": Role for role in ROLES},
+}
 _FIELDS = {
     "permissions.allow": "allowed",
     "environment.pass": "passed",
@@ -141,7 +147,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("", "require_review", TEXT, "Whose review is waited for before that.", REVIEWS),
     Key("", "require_checks", BOOL, "A pull request without any checks is not merged."),
-    Key("", "dependencies", TEXT, "What an epic builds on: the one before it, or nothing.", DEPENDENCIES),
+    Key(
+        "",
+        "dependencies",
+        TEXT,
+        "What an epic waits for: the one before it, those declared, or nothing.",
+        DEPENDENCIES,
+    ),
     Key("", "stale_days", NUMBER, "Days without a change after which the board is called stale.", (), 1, 3650),
     _minutes("story_timeout", "an agent may work on a step before a person is asked", 1440),
     _minutes("story_timeout_cap", "it may work at most, where nobody is there to ask", 10080),
@@ -179,10 +191,26 @@ KEYS: tuple[Key, ...] = (
     Key(
         "github", "rerun_failed", BOOL, "Run failed checks once more as they are, before an agent mends anything."
     ),
+    Key("github", "mend_first", BOOL, "A pull request that needs mending gets an agent before new work does."),
     Key("github", "conflicts", TEXT, "What becomes of a conflict with the base branch.", CONFLICTS),
     Key("github", "trusted", LIST, "Logins whose review comments count, beside collaborators and Copilot."),
     Key("github", "labels", LIST, "Labels of a pull request, beside the epic's own."),
     Key("github", "remote", TEXT, "The git remote that pull requests go to."),
+    Key(
+        "depends",
+        "EPIC",
+        LIST,
+        'The epics that this one waits for, where `dependencies = "declared"`, beside those its epics file names.',
+    ),
+    Key("worktrees", "folder", TEXT, "Where lanes work; unset: `<repository>.worktrees` beside the checkout."),
+    Key("worktrees", "copy", LIST, "Ignored files that each of them needs, such as `.env`, as globs."),
+    Key(
+        "worktrees",
+        "post_create",
+        LIST,
+        "Commands that make a new one ready, in order; unset: `commands.install`.",
+    ),
+    Key("worktrees", "keep", BOOL, "Keep those of finished epics."),
     Key("permissions", "allow", LIST, "More that an agent may do, in its own client's words."),
     Key(
         "environment", "pass", LIST, "Further environment variables that agents get to see: names, or `PREFIX_*`."

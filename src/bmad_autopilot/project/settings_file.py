@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, cast
 
 from ..core.errors import FileError, Place
 from ..files import Text, read_text
-from .config import ROLES, Commands, Config, GitHub, Role
+from .config import ROLES, Commands, Config, GitHub, Role, WorktreeSettings
 from .layers import Setting
 from .schema import AMOUNT, ARRAYS, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
 from .settings_errors import refusal, shown, suggest, unknown_key
@@ -49,6 +49,10 @@ def _config(text: Text, read: ReadFile) -> Config:
     from .settings_rules import check_rules  # of no use to what `bmad init` writes
 
     check_rules(text, config, values)
+    if config.depends:
+        from .settings_depends import with_depends
+
+        config = with_depends(text, config)
     if not config.steps and not config.workflows:
         return config
     from .settings_workflows import with_workflows
@@ -67,6 +71,7 @@ def _make(path: str, values: Mapping[str, object]) -> Config:
         roles={role: Role(**_inside(values, f"roles.{role}.")) for role in ROLES},
         commands=Commands(**_inside(values, "commands.")),
         github=GitHub(**_inside(values, "github.")),
+        worktrees=WorktreeSettings(**_inside(values, "worktrees.")),
         **cast(dict[str, Any], fields),
     )
     return _with_custom(config, values) if {*OPEN, *ARRAYS} & values.keys() else config
@@ -82,6 +87,7 @@ def _with_custom(config: Config, values: Mapping[str, object]) -> Config:
         steps={name: custom.CustomStep(**parts) for name, parts in _each(values, "steps")},
         answers=_inside(values, "answers."),
         unattended=_inside(values, "unattended."),
+        depends=_inside(values, "depends."),
         standing=tuple(custom.StandingAnswer(**parts) for parts in _rows(values, "standing_answers")),
     )
 
@@ -120,7 +126,8 @@ def _check(text: Text, data: Table) -> dict[str, object]:
             if not isinstance(value, dict):
                 raise refusal(text, name, f"`{name}` must be a table", f"[{name}]", shown(value))
             if shape in OPEN:
-                values[name] = _names(text, name, list(value))
+                # Epics' numbers have dots, and there may be many: settings_depends.py looks at them.
+                values[name] = _names(text, name, list(value)) if shape != "depends" else tuple(value)
             todo += [
                 (f"{name}.{inner}", OPEN.get(shape, f"{shape}.{inner}"), item) for inner, item in value.items()
             ]

@@ -48,7 +48,9 @@ def check_rules(text: Text, config: Config, values: Mapping[str, object]) -> Non
         if is_forges(name):
             hint = "pushes and pull requests are made by bmad itself; take it out"
             raise refusal(text, full, f"`{full}` holds what is not handed to agents", "", shown(name), hint)
-    _check_globs(text, config.unprotected)
+    _check_globs(text, "gates.allow", config.unprotected)
+    _check_globs(text, "worktrees.copy", config.worktrees.copy)
+    _check_post_create(text, config.worktrees.post_create or ())
     _check_answers(text, config)
     if config.unattended:
         from .settings_people import check_unattended
@@ -87,11 +89,25 @@ def _full_names(key: Key, config: Config) -> list[str]:
     return [key.full_name]
 
 
-def _check_globs(text: Text, globs: tuple[str, ...]) -> None:
+def _check_globs(text: Text, full: str, globs: tuple[str, ...]) -> None:
     for glob in globs:
         if glob.startswith(("/", "~", "!")) or "\\" in glob or ".." in glob.split("/"):
-            full, expected = "gates.allow", "a glob from the project's top, as `.github/workflows/*`"
+            expected = "a glob from the project's top, as `.github/workflows/*`"
             raise refusal(text, full, f"`{full}` holds what names no file of the project", expected, shown(glob))
+
+
+def _check_post_create(text: Text, commands: tuple[str, ...]) -> None:
+    from shlex import split
+
+    full = "worktrees.post_create"
+    for line in commands:
+        try:
+            words = split(line)
+        except ValueError as error:
+            raise refusal(text, full, f"`{full}` cannot be read: {error}", '["npm ci"]', shown(line)) from None
+        if any(word in ("&&", "||", "|", ";", "&") for word in words):
+            hint = "no shell reads it: make each command a text of its own, or write \"sh -c '…'\""
+            raise refusal(text, full, f"`{full}` holds a line for a shell", "one command", shown(line), hint)
 
 
 def _check_answers(text: Text, config: Config) -> None:

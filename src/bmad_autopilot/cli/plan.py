@@ -1,0 +1,36 @@
+"""bmad plan: which epics run when."""
+
+import click
+
+from ..core.errors import EXIT_DONE
+
+MOST_AT_ONCE = 64
+
+
+@click.command()
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]…")
+@click.option(
+    "--parallel",
+    type=click.IntRange(0, MOST_AT_ONCE),
+    default=1,
+    metavar="N",
+    help="As if up to N agents were at work at a time; 0 and 1: one after another.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int, as_json: bool) -> None:
+    """Which epics run when, what each waits for and why, how long all of it takes and what it costs. Nothing is
+    begun.
+
+    PATTERN: a regular expression, in any case, that an epic's number or title must hold; several: one of them."""
+    from ..views.plan import document, render
+    from .epic_plan import epic_plan
+    from .facts import gather, print_json, terminal
+
+    view = epic_plan(gather(ctx), patterns, max(1, parallel))
+    if as_json:
+        print_json(document(view))
+    else:
+        for line in render(view, terminal(ctx)):
+            click.echo(line)
+    ctx.exit(EXIT_DONE)
