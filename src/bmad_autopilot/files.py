@@ -196,12 +196,13 @@ def sync_folder(folder: str) -> None:
 
 
 @contextmanager
-def locked(path: str, *, seconds: float = 10.0) -> Iterator[None]:
-    """Hold an exclusive lock on `path` (made if missing). It is released when this process ends, however."""
+def locked(path: str, *, seconds: float = 10.0) -> Iterator[int]:
+    """Hold an exclusive lock on `path` (made if missing). It is released when this process ends, however, and each
+    child that was handed the descriptor."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         _take(fd, path, seconds)
-        yield
+        yield fd
     finally:
         os.close(fd)
 

@@ -44,6 +44,8 @@ _SETTINGS = (
     "advice.addEmbeddedRepo=false",
 )
 _LOCK = re.compile(r"'([^'\n]+\.lock)'")  # in every language git speaks
+# Of a worktree that another git is just making: measured on fetch and rev-list --all.
+_HALF_MADE = re.compile(r"worktrees/[^/\s]+/(?:HEAD|commondir|gitdir)\b")
 _LOST_LOCKS = 3  # in the way, and gone when we looked; more often, and it is no lock but a place we may not write
 
 
@@ -115,10 +117,11 @@ class Git:
         pinned: bool = True,
         seconds: float = SECONDS,
         limit: int = MAX_OUTPUT,
+        held: tuple[int, ...] = (),
     ) -> Answer:
         """One git process, to its end. `index`: a file of ours instead of the index; `codes`: the exit codes that
         are an answer, all others are a GitError; `pinned`: whatever `core.worktree` says, our files are those in
-        this work tree (a bare repository would then seem to have one)."""
+        this work tree (a bare repository would then seem to have one); `held`: locks that outlast us with it."""
         argv = [*self._program]
         argv += [encode(part) for setting in settings for part in ("-c", setting)]
         argv += [encode(argument) for argument in arguments]
@@ -129,7 +132,9 @@ class Git:
             own["GIT_WORK_TREE"] = self.work_tree.top
         patience = _Patience()
         while True:
-            heard = _talk(argv, own, feed, seconds, limit)
+            heard = _talk(argv, own, feed, seconds, limit, held)
+            if patience.is_early(heard):
+                continue
             if heard.code in codes:
                 return Answer(heard.code, heard.out, heard.err)
             if not patience.waits(heard):
@@ -158,9 +163,16 @@ def check_revision(*revisions: str) -> None:
             raise GitError("is no revision", found=found, expected="a commit, a tree or a ref")
 
 
-def _talk(argv: list[bytes], environment: dict[str, str], feed: bytes, seconds: float, limit: int) -> Heard:
+def _talk(
+    argv: list[bytes],
+    environment: dict[str, str],
+    feed: bytes,
+    seconds: float,
+    limit: int,
+    held: tuple[int, ...],
+) -> Heard:
     try:
-        return talk(argv, environment, feed, seconds=seconds, limit=limit)
+        return talk(argv, environment, feed, seconds=seconds, limit=limit, held=held)
     except (OSError, ValueError) as error:
         raise GitError(f"git cannot be started: {error}") from None
 
@@ -171,6 +183,14 @@ class _Patience:
     def __init__(self) -> None:
         self._deadline = time.monotonic() + LOCK_SECONDS
         self._lost = 0
+
+    def is_early(self, heard: Heard) -> bool:
+        """Did it meet a worktree that is half made? Then wait a little."""
+        if not heard.code or self._lost >= _LOST_LOCKS or _HALF_MADE.search(heard.err) is None:
+            return False
+        self._lost += 1
+        time.sleep(0.02)
+        return True
 
     def waits(self, heard: Heard) -> bool:
         """Did a lock stop it? Then wait a little. A lock that stays is an error of its own."""

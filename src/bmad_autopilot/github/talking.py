@@ -21,9 +21,17 @@ class Heard(NamedTuple):
     problem: str = ""  # why there is no exit code
 
 
-def talk(argv: list[bytes], environment: dict[str, str], feed: bytes, *, seconds: float, limit: int) -> Heard:
+def talk(
+    argv: list[bytes],
+    environment: dict[str, str],
+    feed: bytes,
+    *,
+    seconds: float,
+    limit: int,
+    held: tuple[int, ...] = (),
+) -> Heard:
     """Start `argv`, give it `feed`, hear it out. It has a session of its own: no terminal to ask on, and a Ctrl-C
-    meant for us does not tear a commit in two."""
+    meant for us does not tear a commit in two. `held`: descriptors of locks that it holds as long as it lives."""
     with subprocess.Popen(
         argv,
         env=environment,
@@ -31,6 +39,7 @@ def talk(argv: list[bytes], environment: dict[str, str], feed: bytes, *, seconds
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        pass_fds=held,
     ) as child:
         try:
             return _Conversation(child, feed, limit).hold(seconds)

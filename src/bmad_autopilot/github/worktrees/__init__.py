@@ -1,0 +1,1 @@
+"""Worktrees: a folder of its own for each lane, beside the checkout."""
