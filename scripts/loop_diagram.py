@@ -48,6 +48,7 @@ WORDS: dict[Action, str] = {
     Action.WAIT_FOR_AGENT: "wait for the agent",
     Action.WAIT_FOR_LIMIT: "wait until the limit resets",
     Action.WAIT_FOR_PAUSE: "wait a while",
+    Action.WAIT_FOR_SLOT: "wait for a slot",
     Action.ASK: "ask a person",
     Action.ANSWER: "answer as the settings say",
     Action.TAKE_ANSWER: "take the answer",

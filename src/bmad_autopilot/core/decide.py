@@ -11,6 +11,7 @@ WAITS = (
     Action.WAIT_FOR_AGENT,
     Action.WAIT_FOR_LIMIT,
     Action.WAIT_FOR_PAUSE,
+    Action.WAIT_FOR_SLOT,
     Action.WAIT_FOR_FORGE,
     Action.WAIT_FOR_PULL,
 )

@@ -200,6 +200,7 @@ class Facts(NamedTuple):
     rounds: bool = True  # another review round
     fixes: bool = True  # another call to mend what the checks found
     rest: Rest = Rest.NONE
+    slot: bool = True  # an agent may be started: not as many are at work as are allowed at once
     budget: bool = True  # there is money and time for another call
     tidy: bool = True  # the work tree is as clean as this step's skill demands
     commit: Commit = Commit.NONE
@@ -221,6 +222,7 @@ class Facts(NamedTuple):
     review: Review = Review.WAITED
     threads: Threads = Threads.NONE
     merge: Merge = Merge.UNAPPROVED
+    turn: bool = True  # of all that are ready to be merged, none comes before it
     robot: bool = True  # there is none that would approve it, or it was started
 
     def told(self) -> dict[str, object]:

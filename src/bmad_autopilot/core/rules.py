@@ -13,6 +13,7 @@ class Action(StrEnum):
     WAIT_FOR_AGENT = "wait-for-agent"
     WAIT_FOR_LIMIT = "wait-for-limit"
     WAIT_FOR_PAUSE = "wait-for-pause"
+    WAIT_FOR_SLOT = "wait-for-slot"
     ASK = "ask"
     ANSWER = "answer"  # as the settings say
     TAKE_ANSWER = "take-answer"
@@ -78,6 +79,7 @@ class Wake(StrEnum):
     TIMER = "its time"
     HUMAN = "an answer"
     FORGE = "a look at the forge"
+    SLOT = "another lane's agent ends"
 
 
 class Wait(NamedTuple):

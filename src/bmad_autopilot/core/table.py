@@ -10,6 +10,9 @@ from .to_merged import TO_MERGED
 _AGENT = Wait("the call's time limit, which its supervisor keeps", (Wake.CHILD, Wake.FILE, Wake.TIMER, Wake.HUMAN))
 _ANSWER = Wait("where nobody is there the run ends with exit code 3", (Wake.HUMAN, Wake.FILE))
 _LIMIT = Wait("the time at which the limit resets, on disk", (Wake.TIMER, Wake.HUMAN))
+_SLOT = Wait(
+    "the time limits of the agents at work, which their supervisors keep", (Wake.SLOT, Wake.TIMER, Wake.HUMAN)
+)
 _PAUSE = Wait("the pause's end, on disk; the tries of a cause are counted", (Wake.TIMER, Wake.HUMAN))
 
 NOT_TAKEN = (
@@ -55,6 +58,12 @@ TABLE: tuple[Rule, ...] = (
         when(target=Target.OVER, retrospective=True, rest=Rest.PAUSE),
         Action.WAIT_FOR_PAUSE,
         wait=_PAUSE,
+    ),
+    Rule(
+        "retrospective-slot",
+        when(target=Target.OVER, retrospective=True, budget=True, ground=True, slot=False),
+        Action.WAIT_FOR_SLOT,
+        wait=_SLOT,
     ),
     Rule(
         "retrospective-due",
@@ -125,6 +134,12 @@ TABLE: tuple[Rule, ...] = (
     Rule("budget-spent", when(budget=False), Action.ASK, "budget"),
     Rule("epic-begins", when(epic=Epic.BACKLOG, step=(Step.WORK, Step.REVIEW)), Action.LIFT_EPIC),
     Rule("unchecked", when(step=_CHECKED, gate=Gate.DUE), Action.CHECK),
+    Rule(
+        "broken-slot",
+        when(step=_CHECKED, gate=Gate.CODE, fixes=True, slot=False),
+        Action.WAIT_FOR_SLOT,
+        wait=_SLOT,
+    ),
     Rule("broken", when(step=_CHECKED, gate=Gate.CODE, fixes=True), Action.FIX),
     Rule("broken-for-good", when(step=_CHECKED, gate=(Gate.CODE, Gate.SAME)), Action.ASK, "checks"),
     Rule("not-here", when(step=_CHECKED, gate=Gate.ENVIRONMENT), Action.ASK, "environment"),
@@ -132,6 +147,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("through", when(step=Step.THROUGH), Action.ACCEPT),
     Rule("row-first", when(step=(Step.WORK, Step.REVIEW), row=Row.DUE), Action.SET_ROW),
     Rule("tidy-first", when(step=(Step.WORK, Step.REVIEW), tidy=False), Action.COMMIT),
+    Rule("slot", when(step=(Step.WORK, Step.REVIEW), slot=False), Action.WAIT_FOR_SLOT, wait=_SLOT),
     Rule("call", when(step=(Step.WORK, Step.REVIEW)), Action.CALL),
     # Nothing of all this: a hole in the table, which a person sees, and no exception.
     Rule("stuck", {}, Action.ASK, "stuck"),

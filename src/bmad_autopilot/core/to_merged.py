@@ -77,7 +77,8 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("by-hand", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.MANUAL),
     _delivery("robot-due", Action.START_ROBOT, Phase.WAIT_COPILOT, merge=Merge.UNAPPROVED, robot=False),
     _delivery("unapproved", Action.WAIT_FOR_PULL, Phase.WAIT_COPILOT, "", _PULL, merge=Merge.UNAPPROVED),
-    # Green, answered, approved.
+    # Green, answered, approved. One at a time: each merge moves the base under all others.
+    _delivery("not-its-turn", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, turn=False),
     _delivery("base-restless", Action.ASK, Phase.BLOCKED, "base-restless", base=Base.RESTLESS),
     _delivery("base-moved", Action.TAKE_BASE, Phase.MERGE_PR, base=Base.MOVED),
     _delivery("merge-refused", Action.ASK, Phase.BLOCKED, "merge-refused", merge=Merge.REFUSED),

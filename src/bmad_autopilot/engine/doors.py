@@ -191,7 +191,13 @@ class Doors(Protocol):
     def call_state(self, call: CallId) -> str:
         """A word of agents.attempts.State: new, running, finished, lost."""
 
-    def start(self, order: CallOrder) -> None: ...
+    def has_slot(self) -> bool:
+        """Whether an agent may be started now: others may be at work, or be meant to come first."""
+
+    def wait_for_slot(self) -> None: ...
+    def start(self, order: CallOrder) -> None:
+        """Nothing, where it was started before, or cannot be just now."""
+
     def gather(self, order: CallOrder) -> Gathered: ...
     def parked_until(self, role: str) -> float: ...
     def clear_state(self, story: str) -> None: ...
@@ -237,6 +243,16 @@ class Doors(Protocol):
     def lines(self) -> "Lines": ...
     def pull_text(self, run: RunRecord) -> tuple[str, str]:
         """Title and body of the epic's pull request."""
+
+    def has_turn(self) -> bool:
+        """Whether it may be merged next."""
+
+    def take_turn(self) -> bool: ...
+    def await_turn(self) -> None:
+        """Whoever drives it is told when that may be."""
+
+    def step_aside(self) -> None:
+        """Others may be merged before it."""
 
     # waiting
     def stopping(self) -> bool: ...

@@ -29,12 +29,14 @@ from .onlookers import Human, Told
 from .policy import policy_bytes
 from .setting_out import Caps
 from .settings_kept import keep_settings
+from .slots import Seats
 from .state_keeping import StateKeeper
 from .waiting import Waiting
 from .world import World
 from .world.delivery import ForgeMaker
 from .world.workflow_world import WorkflowWorld
 
+ALONE = Seats()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EXIT_CODES = {
     "completed": EXIT_DONE,
@@ -92,6 +94,8 @@ def go_on(
     scope: str = "",
     unattended: Mapping[str, str] = NOTHING,
     forge: ForgeMaker | None = None,
+    seats: Seats = ALONE,
+    waiting: Waiting | None = None,
 ) -> RunEnd:
     entry = lane_entry(folder)
     assert entry is not None, folder
@@ -104,7 +108,7 @@ def go_on(
         lane = lane._replace(scope=scope)
     if unattended:
         lane = lane._replace(unattended=dict(unattended))
-    return drive(project, lane, folder, told, human, resumed=True, forge=forge)
+    return drive(project, lane, folder, told, human, resumed=True, forge=forge, seats=seats, waiting=waiting)
 
 
 def is_delivering(folder: str) -> bool:
@@ -149,14 +153,17 @@ def drive(
     resumed: bool,
     variables: Mapping[str, Any] = NOTHING,
     forge: ForgeMaker | None = None,
+    seats: Seats = ALONE,
+    waiting: Waiting | None = None,
 ) -> RunEnd:
+    """`waiting`: by it somebody else ends its waits; it is closed here."""
     git = Git(project.root.checkout)
     if not resumed:
         keep_left_out(folder, lane.dirty)
     if git.work_tree is not None:
         lane = leave_out_output(folder, lane, git.top)
     journal = Journal(folder, Redactor(secrets_of(os.environ)).value)
-    waiting = Waiting()
+    waiting = waiting or Waiting()
     keeper = StateKeeper(project, lane, folder)
 
     def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
@@ -166,6 +173,7 @@ def drive(
     kind = WorkflowWorld if lane.is_workflow else World
     world = kind(project, lane, folder, journal, waiting, tell, human)
     world.forge_maker = forge
+    world.slot, world.turn = seats
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:
@@ -186,5 +194,6 @@ def drive(
             status = loop.to_end()
         return RunEnd(status, loop.run, folder, lane, resumed)
     finally:
+        seats.slot.give_back()
         waiting.close()
         journal.close()

@@ -66,6 +66,7 @@ def told(doors: Doors, run: RunRecord) -> Facts:
         stop=doors.stopping(),
         pause=doors.pausing(),
         question=question,
+        slot=doors.has_slot(),
         advance=is_open and in_advance(doors, run) is not None,
         settings=doors.settings() in ("", run.settings or run.head.get("settings", "")),
     )

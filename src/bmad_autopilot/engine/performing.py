@@ -4,7 +4,7 @@ is done already, so that a crash at any point loses nothing and repeats nothing.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.facts import Call
+from ..core.facts import Call, Delivery
 from ..core.rules import Action, Rule
 from ..core.statuses import DONE, IN_PROGRESS, Kind
 from . import call_making, questioning
@@ -18,6 +18,7 @@ from .loop_state import Loop
 from .observing import RETRO
 
 MAX_SUMMARY = 8000
+_STEP_ASIDE = (Action.ASK, Action.OPEN_ROUND, Action.FINISH)  # after these it may be long before it is merged
 
 
 Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, where it has
@@ -26,6 +27,8 @@ Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, whe
 def perform(loop: Loop, look: Look, rule: Rule) -> str | None:
     if look.delivery is not None:
         on_pull.note_found(loop, look.delivery)
+    if look.facts.delivery is Delivery.ON and rule.action in _STEP_ASIDE:
+        loop.doors.step_aside()
     return _PERFORMERS[rule.action](loop, look, rule)
 
 
@@ -66,6 +69,10 @@ def _wait_until(loop: Loop, look: Look, rule: Rule) -> None:
     if loop.run.resting != look.until:
         loop.note("resting", why=str(look.facts.rest), until=look.until)
     loop.doors.wait(look.until, None)
+
+
+def _wait_for_slot(loop: Loop, look: Look, rule: Rule) -> None:
+    loop.doors.wait_for_slot()
 
 
 # the board
@@ -196,6 +203,7 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.WAIT_FOR_ANSWER: questioning.wait_for_answer,
     Action.WAIT_FOR_AGENT: _wait_for_agent,
     Action.WAIT_FOR_LIMIT: _wait_until,
+    Action.WAIT_FOR_SLOT: _wait_for_slot,
     Action.WAIT_FOR_PAUSE: _wait_until,
     Action.ASK: questioning.ask,
     Action.ANSWER: questioning.answer,

@@ -161,6 +161,12 @@ class MemoryDoors(MemoryPeople):
         known = self.world.calls.get((self.run, call))
         return known.state if known else "new"
 
+    def has_slot(self) -> bool:
+        return True
+
+    def wait_for_slot(self) -> None:
+        raise AssertionError("there is always one")
+
     def start(self, order: CallOrder) -> None:
         if self.call_state(order.id) != "new" or self.world.parked_until > self.world.now:
             return  # as the real one, which looks at the account once more
@@ -235,6 +241,18 @@ class MemoryDoors(MemoryPeople):
         rows = [row for row in self.rows().values() if row.kind is Kind.STORY and row.epic == self.lane.epic]
         stories = [Told(row.key, "", (), row.meaning == DONE) for row in rows]
         return pull_title(self.lane), pull_body(self.lane, run, stories)
+
+    def has_turn(self) -> bool:
+        return True
+
+    def take_turn(self) -> bool:
+        return True
+
+    def await_turn(self) -> None:
+        raise AssertionError("it is always its turn")
+
+    def step_aside(self) -> None:
+        return
 
     # waiting
 

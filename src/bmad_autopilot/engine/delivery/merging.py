@@ -17,6 +17,8 @@ PREFIX = "feature/"  # branches of ours
 
 
 def merge(loop: Loop, look: Look, rule: Rule) -> None:
+    if not loop.doors.take_turn():
+        return  # somebody was quicker
     seen, head = looked(look).seen, loop.run.delivery.head
     subject, body = squash_message(loop.lane, loop.run, loop.doors.lines().trailers(seen.base, head))
     if seen.plan.kind == LOCAL:

@@ -66,6 +66,7 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
         facts = facts._replace(ci=Ci.GREEN, review=Review.ENOUGH, merge=merge)
     elif facts.pull is Pull.OPEN:
         facts = of_pull(facts, seen, run, points, now)
+    facts = facts._replace(turn=doors.has_turn())
     until = until_of(facts, seen, run, now)
     return Look(
         facts,
@@ -143,6 +144,7 @@ WAITS_FOR = {
     "by-hand": "a person to merge it",
     "unapproved": "an approval",
     "in-the-queue": "the merge queue",
+    "not-its-turn": "its turn to be merged",
 }
 
 

@@ -59,6 +59,8 @@ def push(loop: Loop, look: Look, rule: Rule) -> None:
 def take_base(loop: Loop, look: Look, rule: Rule) -> None:
     seen = looked(look).seen
     assert seen.taken is not None
+    if rule.name == "base-moved" and not loop.doors.take_turn():
+        return  # somebody was quicker
     taken = seen.taken
     loop.note("base-taken", sha=taken.sha, base=seen.base, branch=seen.target, semantic=list(taken.semantic))
     catch_up(loop)

@@ -29,6 +29,10 @@ def wait_for_pull(loop: Loop, look: Look, rule: Rule) -> str:
     mark = seen.pull.fingerprint if seen and seen.pull else ""
     if seen and seen.plan.kind == LOCAL:
         mark = seen.base
+    if rule.name == "not-its-turn":
+        loop.doors.await_turn()
+    elif rule.name != "checks-run":  # others are quicker
+        loop.doors.step_aside()
     return pending(loop, waits_for(rule.name, seen), look.until, mark)
 
 

@@ -20,7 +20,7 @@ from ...workflows.step_context import Halfway
 from ..adopting import left_halfway, left_question
 from ..briefing import brief
 from ..calling import AccountParked, Job, begin, skill_for
-from ..closing import DEAF_SECONDS
+from ..closing import DEAF_SECONDS, RESCAN
 from ..delivery.answers import set_aside_answers, with_answers
 from ..doors import Asked, CallId, CallOrder, Gathered
 from ..evidence import Evidence
@@ -59,9 +59,16 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         except AutopilotError:
             return False
 
+    def has_slot(self) -> bool:
+        return self.slot.is_free()
+
+    def wait_for_slot(self) -> None:
+        self.slot.want(self.waiting.poke)
+        self.waiting.until(time.time() + RESCAN, (request_path(self.run),))
+
     def start(self, order: CallOrder) -> None:
         folder = self.folder(order.id)
-        if state_of(folder) is not State.NEW:
+        if state_of(folder) is not State.NEW or not self.slot.take():
             return
         books = self.books(order.story)
         project, step = self.project, order.step
@@ -103,7 +110,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         try:
             self.hold(begin(folder, job._replace(prompt=prompt), ready).tree)
         except AccountParked:
-            return  # the next look sees until when
+            self.slot.give_back()  # the next look sees until when
         except ConflictError as error:
             self._await_turn(folder, error)
 
@@ -151,6 +158,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
     def gather(self, order: CallOrder) -> Gathered:
         from ..gathering import Place, gather  # all that judges: of no use before the first call has ended
 
+        self.slot.give_back()
         calls = tuple(map(self.folder, order.calls))
         folder = self.folder(order.id)
         handed_over = frozenset(map(self.folder, order.handed_over))

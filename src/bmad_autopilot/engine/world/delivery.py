@@ -40,6 +40,18 @@ class DeliveryDoors(RepositoryDoors):
 
         return find_forge(self.git, remote, wait=self._pause)
 
+    def has_turn(self) -> bool:
+        return self.turn.is_free()
+
+    def take_turn(self) -> bool:
+        return self.turn.take()
+
+    def await_turn(self) -> None:
+        self.turn.want(self.waiting.poke)
+
+    def step_aside(self) -> None:
+        self.turn.give_back()
+
     def _pause(self, seconds: float) -> None:
         self.waiting.until(time.time() + seconds)
 

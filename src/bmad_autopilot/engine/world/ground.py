@@ -13,6 +13,7 @@ from ..books import Books, books_of
 from ..doors import CallId
 from ..lane import Lane
 from ..onlookers import Human, Told
+from ..slots import Seat
 from ..waiting import Waiting
 
 
@@ -35,6 +36,8 @@ class Ground:
         self.waiting = waiting
         self.told = told
         self.human = human
+        self.slot = Seat()  # for its agent
+        self.turn = Seat()  # for its merge
         self.git = Git(project.root.checkout)
         self.dirty = frozenset(lane.dirty)  # paths that somebody had changed before we began
 

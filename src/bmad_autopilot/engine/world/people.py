@@ -150,6 +150,7 @@ class PeopleDoors(Ground):
             self.waiting.until(until or 0.0, (request_path(self.run),))
             return
         folder = self.folder(call)
+        self.slot.take(anyway=True)  # it may have been started by somebody before us
         if self.progress is None or self.progress.call != call:
             self.progress = Progress(folder, call, self.project.config, self.told)
         books = self.books(self.progress.story or self.lane.key)
