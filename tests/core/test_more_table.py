@@ -58,6 +58,11 @@ ROWS = [
         {"target": OVER, "retrospective": True, "rest": Rest.PAUSE},
     ),
     (
+        "retrospective-slot",
+        Action.WAIT_FOR_SLOT,
+        {"target": OVER, "retrospective": True, "budget": True, "ground": True, "slot": False},
+    ),
+    (
         "retrospective-due",
         Action.RETROSPECT,
         {
@@ -107,6 +112,7 @@ ROWS = [
     ("budget-spent", "budget", {"budget": False}),
     ("epic-begins", Action.LIFT_EPIC, {"epic": Epic.BACKLOG, "step": WORK}),
     ("unchecked", Action.CHECK, {"step": CHECKED, "gate": Gate.DUE}),
+    ("broken-slot", Action.WAIT_FOR_SLOT, {"step": CHECKED, "gate": Gate.CODE, "fixes": True, "slot": False}),
     ("broken", Action.FIX, {"step": CHECKED, "gate": Gate.CODE, "fixes": True}),
     ("broken-for-good", "checks", {"step": CHECKED, "gate": Gate.SAME}),
     ("not-here", "environment", {"step": CHECKED, "gate": Gate.ENVIRONMENT}),
@@ -114,6 +120,7 @@ ROWS = [
     ("through", Action.ACCEPT, {"step": Step.THROUGH}),
     ("row-first", Action.SET_ROW, {"step": WORK, "row": Row.DUE}),
     ("tidy-first", Action.COMMIT, {"step": WORK, "tidy": False}),
+    ("slot", Action.WAIT_FOR_SLOT, {"step": WORK, "slot": False}),
     ("call", Action.CALL, {"step": WORK}),
     ("stuck", "stuck", {"step": Step.NONE}),
 ]
@@ -201,6 +208,7 @@ def test_nothing_special_is_the_usual_case():
         ("limit", {Wake.TIMER, Wake.HUMAN}),
         ("retrospective-limit", {Wake.TIMER, Wake.HUMAN}),
         ("pause", {Wake.TIMER, Wake.HUMAN}),
+        ("slot", {Wake.SLOT, Wake.TIMER, Wake.HUMAN}),
     ],
 )
 def test_what_ends_a_wait(name, wakes):

@@ -82,6 +82,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("by-hand", Action.WAIT_FOR_PULL, {"merge": Merge.MANUAL}),
     ("robot-due", Action.START_ROBOT, {"merge": Merge.UNAPPROVED, "robot": False}),
     ("unapproved", Action.WAIT_FOR_PULL, {"merge": Merge.UNAPPROVED}),
+    ("not-its-turn", Action.WAIT_FOR_PULL, {"turn": False}),
     ("base-restless", "base-restless", {"base": Base.RESTLESS}),
     ("base-moved", Action.TAKE_BASE, {"base": Base.MOVED}),
     ("merge-refused", "merge-refused", {"merge": Merge.REFUSED}),

@@ -11,6 +11,7 @@ from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.doors import Doors
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.looking import Look
+from bmad_autopilot.engine.slots import Seat
 from bmad_autopilot.github.forge import ForgeError
 from bmad_autopilot.github.pulls import Pull, PullMark, PullState, Repository
 from bmad_autopilot.workflows.pipelines import PIPELINES
@@ -41,6 +42,7 @@ class World:
     is_settled: bool = True  # what is green has been so for a while
     in_base: tuple[str, ...] = ()  # files that the base branch has
     run: RunRecord = field(default_factory=RunRecord)
+    turn: Seat = field(default_factory=Seat)
 
     def __post_init__(self) -> None:
         record = self.run.delivery
@@ -73,6 +75,18 @@ class World:
 
     def lines(self) -> Any:
         return self
+
+    def has_turn(self) -> bool:
+        return self.turn.is_free()
+
+    def take_turn(self) -> bool:
+        return self.turn.take()
+
+    def await_turn(self) -> None:
+        self.turn.want(lambda: None)
+
+    def step_aside(self) -> None:
+        self.turn.give_back()
 
     # the forge
 
