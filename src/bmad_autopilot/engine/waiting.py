@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,19 +21,26 @@ class Waiting:
         self._read, self._write = os.pipe()
         for fd in (self._read, self._write):
             os.set_blocking(fd, False)
+        self._open = threading.RLock()  # whoever pokes us may be another thread, or a signal that came in between
+        self._is_closed = False
         self.stops = 0  # how often somebody has asked us to stop
         self._files: FileWatch | None = None
         self._watched: tuple[str, ...] = ()
 
     def close(self) -> None:
-        if self._files is not None:
-            self._files.close()
-        os.close(self._read)
-        os.close(self._write)
+        with self._open:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            if self._files is not None:
+                self._files.close()
+            os.close(self._read)
+            os.close(self._write)
 
     def poke(self) -> None:
-        with suppress(BlockingIOError):
-            os.write(self._write, b"x")
+        with self._open, suppress(BlockingIOError):
+            if not self._is_closed:
+                os.write(self._write, b"x")
 
     @contextmanager
     def signals(self, told: Callable[[int], None]) -> Iterator[None]:

@@ -1,0 +1,88 @@
+"""Lanes driven beside each other."""
+
+import threading
+from typing import Any, cast
+
+from bmad_autopilot.engine.autopilot.crew import Alone, Beside, Crew, Drove
+from bmad_autopilot.engine.driving import RunEnd
+from bmad_autopilot.engine.waiting import Waiting
+
+ENDED = cast(RunEnd, "ended")
+
+
+def wait_for(crew: Crew, woken: threading.Semaphore, count: int = 1) -> list[Drove]:
+    found: list[Drove] = []
+    while len(found) < count:
+        assert woken.acquire(timeout=30)
+        found += crew.came_back()
+    return found
+
+
+def test_alone_it_is_over_when_it_was_started() -> None:
+    crew, seen = Alone(), []
+
+    def work(waiting: Waiting | None) -> RunEnd:
+        seen.append(waiting)
+        return ENDED
+
+    crew.start("a", work)
+    assert seen == [None]
+    assert crew.came_back() == [Drove("a", ENDED)]
+    assert crew.came_back() == []
+
+
+def test_beside_each_other_each_comes_back_when_it_ends() -> None:
+    woken = threading.Semaphore(0)
+    crew = Beside(woken.release)
+    first = threading.Event()
+
+    def slow(waiting: Waiting | None) -> RunEnd:
+        assert first.wait(30)
+        return ENDED
+
+    crew.start("slow", slow)
+    crew.start("quick", lambda waiting: ENDED)
+    assert [drove.key for drove in wait_for(crew, woken)] == ["quick"]
+    assert crew.at_work == {"slow"}
+    first.set()
+    assert [drove.key for drove in wait_for(crew, woken)] == ["slow"]
+    assert crew.at_work == frozenset()
+
+
+def test_what_breaks_off_is_told_and_holds_nobody_up() -> None:
+    woken = threading.Semaphore(0)
+    crew = Beside(woken.release)
+
+    def broken(waiting: Waiting | None) -> RunEnd:
+        raise RuntimeError("the disk is full")
+
+    crew.start("a", broken)
+    (drove,) = wait_for(crew, woken)
+    assert (drove.end, str(drove.error)) == (None, "the disk is full")
+    assert "in broken" in drove.trace
+    crew.start("a", lambda waiting: ENDED)
+    (drove,) = wait_for(crew, woken)
+    assert drove.end == ENDED
+
+
+def test_all_are_told_to_stop_also_those_begun_after() -> None:
+    woken = threading.Semaphore(0)
+    crew = Beside(woken.release)
+
+    def until_stopped(waiting: Waiting | None) -> Any:
+        assert waiting is not None
+        assert waiting.for_another_stop(30)
+        return ENDED
+
+    crew.start("a", until_stopped)
+    crew.stop(2)
+    crew.start("b", until_stopped)
+    assert {drove.key for drove in wait_for(crew, woken, 2)} == {"a", "b"}
+    assert crew.join(30)
+
+
+def test_a_wait_that_is_over_can_be_poked_and_closed_again() -> None:
+    waiting = Waiting()
+    waiting.close()
+    waiting.poke()
+    waiting.close()
