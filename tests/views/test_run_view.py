@@ -129,3 +129,29 @@ def test_a_pipe_is_never_drawn_on() -> None:
     out = screen_terminal(80)
     out.is_terminal = False
     assert not can_live(out)
+
+
+def test_lanes_beside_each_other_are_told_apart() -> None:
+    """Each has a first step of its own."""
+    view = LogView(Terminal("never", 80), RunLog(AGENTS), 9)
+    for lane, step in (("epic-1", "dev"), ("epic-2", "review")):
+        call = {"lane": lane, "story": f"{lane[-1]}-1-a", "step": step, "role": "dev", "number": 1, "attempt": 1}
+        view.lines("call", call, 1.0)
+    view.lines("asked", {"lane": "epic-2", "story": "2-1-a", "question": "q"}, 2.0)
+    (line,) = view.lines("row-set", {"lane": "epic-1", "key": "1-1-a"}, 3.0) or ["nothing"]
+    assert line == "nothing"
+
+
+def test_several_lanes_have_a_line_each_and_one_has_all_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    view = LiveView(screen_terminal(80), RunLog(AGENTS), 9, 2)
+    for number in range(1, 15):
+        call = {"lane": f"epic-{number}", "story": f"{number}-1-a", "step": "dev", "number": 1, "attempt": 1}
+        view.take("call", call, 1.0)
+    shown = view._at_work()
+    assert len(shown) == 13
+    assert "1-1-a · dev" in shown[0]
+    assert shown[-1] == "  and 2 more"
+    for number in range(2, 15):
+        view.take("ended", {"lane": f"epic-{number}", "story": "", "step": "dev", "finding": "good"}, 2.0)
+    view.take("progress", {"lane": "epic-1", "seconds": 3.0, "last": "reads a file"}, 3.0)
+    assert view._at_work()[-1] == "  reads a file"

@@ -27,9 +27,9 @@ from .left_out import frozen_lane, keep_left_out, leave_out_output
 from .loop import LaneLoop
 from .onlookers import Human, Told
 from .policy import policy_bytes
+from .seats import Seats
 from .setting_out import Caps
 from .settings_kept import keep_settings
-from .slots import Seats
 from .state_keeping import StateKeeper
 from .waiting import Waiting
 from .world import World

@@ -37,6 +37,10 @@ class RunLog:
         self._failing = ""
         self._story = ""
 
+    def another(self) -> "RunLog":
+        """For another run, told in the same way."""
+        return RunLog(self._agents, language=self._language, shows_questions=self._shows_questions)
+
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
         whose = data.get("lane") if kind == "delivering" else data.get("story")
         self._story = str(whose or self._story)

@@ -16,6 +16,8 @@ from .terminal import Terminal
 
 Data = Mapping[str, Any]
 
+MAX_LANES = 12  # lines that are drawn anew at the most
+
 
 class RunView:
     """What all three have in common. Entries are taken one after another: Ctrl-C is told from wherever it hits."""
@@ -54,7 +56,7 @@ class LogView(RunView):
     def __init__(self, out: Terminal, log: RunLog, key_width: int) -> None:
         super().__init__()
         self.out = out
-        self._log = log
+        self._logs = {"": log}  # by lane: each tells its own steps
         self._key_width = key_width
 
     def take(self, kind: str, data: Data, at: float) -> None:
@@ -62,34 +64,52 @@ class LogView(RunView):
 
     def catch_up(self, entries: Iterable[tuple[str, Data, float]]) -> None:
         for kind, data, at in entries:
-            self._log.lines(kind, data, at)
+            self._log_of(data).lines(kind, data, at)
+
+    def _log_of(self, data: Data) -> RunLog:
+        lane = str(data.get("lane", ""))
+        if lane not in self._logs:
+            self._logs[lane] = self._logs[""].another()
+        return self._logs[lane]
 
     def lines(self, kind: str, data: Data, at: float) -> list[str]:
-        return [
-            text for line in self._log.lines(kind, data, at) for text in render(line, self.out, self._key_width)
-        ]
+        found = self._log_of(data).lines(kind, data, at)
+        return [text for line in found for text in render(line, self.out, self._key_width)]
 
 
 class LiveView(LogView):
     def __init__(self, out: Terminal, log: RunLog, key_width: int, stories: int) -> None:
         super().__init__(out, log, key_width)
-        self._now = RunNow(stories)
+        self._stories = stories
+        self._now = {"": RunNow(stories)}  # by lane
         self._live = Live(out, self.outlet.write)
 
     def take(self, kind: str, data: Data, at: float) -> None:
-        self._now.take(kind, data, at)
+        self._now_of(data).take(kind, data, at)
         self.out.remeasure()
         lines = self.lines(kind, data, at)
         if lines:
-            self._live.above(lines, self._now.lines(self.out))
+            self._live.above(lines, self._at_work())
         else:
-            self._live.show(self._now.lines(self.out))
+            self._live.show(self._at_work())
+
+    def _now_of(self, data: Data) -> RunNow:
+        lane = str(data.get("lane", ""))
+        return self._now.setdefault(lane, RunNow(self._stories if not lane else 0))
+
+    def _at_work(self) -> list[str]:
+        """All that is said of one lane; of several a line each."""
+        found = [lines for lines in (now.lines(self.out) for now in self._now.values()) if lines]
+        if len(found) <= 1:
+            return [line for lines in found for line in lines]
+        more = len(found) - MAX_LANES
+        return [*(lines[0] for lines in found[:MAX_LANES]), *([f"  and {more} more"] if more > 0 else [])]
 
     def catch_up(self, entries: Iterable[tuple[str, Data, float]]) -> None:
         told = list(entries)
         super().catch_up(told)
-        for entry in told:
-            self._now.take(*entry)
+        for kind, data, at in told:
+            self._now_of(data).take(kind, data, at)
 
     def say(self, lines: Iterable[str]) -> None:
         self._live.above(lines, ())

@@ -11,7 +11,7 @@ from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.doors import Doors
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.looking import Look
-from bmad_autopilot.engine.slots import Seat
+from bmad_autopilot.engine.seats import Seat
 from bmad_autopilot.github.forge import ForgeError
 from bmad_autopilot.github.pulls import Pull, PullMark, PullState, Repository
 from bmad_autopilot.workflows.pipelines import PIPELINES

@@ -13,7 +13,7 @@ from ..books import Books, books_of
 from ..doors import CallId
 from ..lane import Lane
 from ..onlookers import Human, Told
-from ..slots import Seat
+from ..seats import Seat
 from ..waiting import Waiting
 
 

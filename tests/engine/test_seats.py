@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.engine.slots import Seat, Slots
+from bmad_autopilot.engine.seats import Seat, Slots
 
 
 def slots(count: int) -> Slots:
