@@ -10,7 +10,7 @@ from bmad_autopilot.engine.seats import Seat, Slots
 
 
 def slots(count: int) -> Slots:
-    return Slots(count, lambda lane: lane)
+    return Slots(count, min)
 
 
 def nothing() -> None: ...

@@ -47,10 +47,18 @@ def matches(patterns: Sequence[str], candidate: Candidate) -> bool:
     return not patterns or any(re.search(one, text, re.IGNORECASE) for one in patterns for text in texts if text)
 
 
-def choose_lane(lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: int) -> Choice:
+def is_vacant(lanes: Sequence[LaneView]) -> bool:
+    """Nobody's unfinished work lies in the checkout that all of them share."""
+    return all(lane.is_delivered for lane in lanes)
+
+
+def choose_lane(
+    lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: int, room: bool, driven: int = 0
+) -> Choice:
     """Whose agent is at work comes first: others may want its place to work. Then pull requests that can go on:
     what is nearly done is worth most. Then the epic in hand, then a new one, as long as not too many wait.
-    `most`: that may be pending before another epic is begun."""
+    `lanes`: that nobody drives just now; `driven`: how many somebody does; `most`: that may be open at once;
+    `room`: whether there is a place for another epic to be worked on."""
     phases = {Stage.MOVED: Phase.CHECK_PENDING_PR, Stage.WORK: Phase.DEVELOP_STORIES}
     busy = next((lane for lane in lanes if lane.is_busy and lane.stage in phases), None)
     if busy is not None:
@@ -59,9 +67,7 @@ def choose_lane(lanes: Sequence[LaneView], epics: Iterable[Candidate], *, most: 
         found = next((lane for lane in lanes if lane.stage is stage), None)
         if found is not None:
             return Choice(phase, found.key)
-    unfinished = [lane for lane in lanes if not lane.is_delivered]  # its work lies in the checkout
-    pending = [lane for lane in lanes if lane.is_delivered]
-    if not unfinished and len(pending) < most:
+    if room and len(lanes) + driven < most:
         following = next(iter(epics), None)
         if following is not None:
             return Choice(Phase.FIND_EPIC, following.key)

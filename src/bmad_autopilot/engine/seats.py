@@ -1,18 +1,18 @@
-"""Slots: at most so many lanes at once do a thing, and of those that wait the one that comes first by its rank.
+"""Slots: at most so many lanes at once do a thing, and of those that wait the one that comes first.
 
 Nothing is written down: who held one is known after a crash by what is under way."""
 
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
-Rank = Callable[[str], Any]  # what sorts first comes first
+Choose = Callable[[Collection[str]], str]  # of several lanes the one that comes first
 
 
 class Slots:
-    def __init__(self, count: int, rank: Rank) -> None:
+    def __init__(self, count: int, choose: Choose) -> None:
         self._count = count
-        self._rank = rank
+        self._choose = choose
         self._lock = threading.Lock()
         self._held: set[str] = set()
         self._waiting: dict[str, Callable[[], None]] = {}  # lane → how it is woken
@@ -30,9 +30,13 @@ class Slots:
     def _is_free(self, lane: str) -> bool:
         if lane in self._held:
             return True
-        free = self._count - len(self._held)
-        first = sorted({*self._waiting, lane}, key=self._rank)[: max(0, free)]
-        return lane in first
+        asking = {*self._waiting, lane}
+        for _ in range(self._count - len(self._held)):
+            first = self._choose(asking)
+            if first == lane:
+                return True
+            asking.remove(first)
+        return False
 
     def take(self, lane: str, *, anyway: bool = False) -> bool:
         """`anyway`: it does the thing already, whatever others have been allowed meanwhile."""

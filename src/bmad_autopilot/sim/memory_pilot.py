@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ..core.folding import fold
 from ..core.rules import Phase
-from ..core.schedule import Candidate, Choice, Stage, choose_lane
+from ..core.schedule import Candidate, Choice, Stage, choose_lane, is_vacant
 from ..engine.autopilot.finding import branch_for, open_epics
 from ..engine.autopilot.lanes import Held, after, last_pending, placed
 from ..engine.autopilot.watching import AWAY, moved_lanes
@@ -52,7 +52,8 @@ class MemoryPilot:
             if self._world.stop:
                 return "left"
             epics = self._epics()
-            choice = choose_lane([held.view() for held in self._lanes], epics, most=self._most)
+            views = [held.view() for held in self._lanes]
+            choice = choose_lane(views, epics, most=self._most, room=is_vacant(views))
             ending = self._act(choice, epics)
             if ending is not None:
                 return ending
