@@ -3,10 +3,10 @@
 Nothing is written down: who held one is known after a crash by what is under way."""
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-Choose = Callable[[Collection[str]], str]  # of several lanes the one that comes first
+Choose = Callable[[Sequence[str]], str]  # of lanes, who has waited longest first: whose it is
 
 
 class Slots:
@@ -30,7 +30,7 @@ class Slots:
     def _is_free(self, lane: str) -> bool:
         if lane in self._held:
             return True
-        asking = {*self._waiting, lane}
+        asking = list(dict.fromkeys((*self._waiting, lane)))
         for _ in range(self._count - len(self._held)):
             first = self._choose(asking)
             if first == lane:

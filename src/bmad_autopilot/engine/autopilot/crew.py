@@ -25,6 +25,10 @@ class Drove(NamedTuple):
 class Crew(Protocol):
     @property
     def at_work(self) -> frozenset[str]: ...
+    @property
+    def has_news(self) -> bool:
+        """Somebody has come back."""
+
     def start(self, key: str, work: Work) -> None: ...
     def came_back(self) -> list[Drove]: ...
     def stop(self, times: int) -> None:
@@ -43,6 +47,10 @@ class Alone:
     @property
     def at_work(self) -> frozenset[str]:
         return frozenset()
+
+    @property
+    def has_news(self) -> bool:
+        return bool(self._done)
 
     def start(self, key: str, work: Work) -> None:
         self._done.append(Drove(key, work(None)))
@@ -70,6 +78,10 @@ class Beside:
     @property
     def at_work(self) -> frozenset[str]:
         return frozenset(self._threads)
+
+    @property
+    def has_news(self) -> bool:
+        return not self._done.empty()
 
     def start(self, key: str, work: Work) -> None:
         waiting = Waiting()

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
+from ...board.dependencies import ORDER, dependency_graph
+from ...board.overview import EpicView, overview
+from ...board.sprint import Board
 from ...core.errors import AutopilotError, UsageError
+from ...core.graph import Graph, build
 from ...core.keys import number_of as number_from
 from ...core.schedule import Candidate
-from ...core.statuses import Kind
+from ...core.statuses import DONE, PARKED, UNKNOWN, Kind
 from ...github.branches import Branches
 from ...github.forge import Forge, ForgeError
 from ...github.git import Git
@@ -37,26 +41,55 @@ class Epics:
         self._git = Git(project.root.checkout)
         self._is_local = project.config.delivery == LOCAL
         self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
+        self._is_ordered = project.config.dependencies == ORDER
+        self._told = False  # of dependencies that cannot be kept to
+        self.graph: Graph = build((), ())  # as last looked at
+        self.left: dict[str, int] = {}  # stories of each epic that are not done
 
     def found(self, lanes: list[Held], over: list[str]) -> list[Candidate]:
         """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not."""
         taken = [*(held.lane.key for held in lanes), *over, *self._left_alone]
-        board = board_at(self._project, self._git, self._tip(lanes))
+        board = board_at(self._project, self._git, self._tip(self._last(lanes)))
         keys = {row.number: row.key for row in board.of_kind(Kind.EPIC)}
         adopted = self._pending_elsewhere(lanes, taken, keys) if not self._is_local else []
         known = {one.key for one in adopted}
-        return [
-            *adopted,
-            *(
-                one
-                for one in candidates(self._project, board, self._wishes.patterns, taken)
-                if one.key not in known
-            ),
-        ]
+        found = candidates(self._project, board, self._wishes.patterns, [*taken, *known])
+        self.graph = self._graph(board, found, lanes)
+        self.left = {epic.number: _stories_left(epic) for epic in overview(board) if epic.number is not None}
+        return [*adopted, *(one for one in found if self._is_ready(one, lanes))]
 
-    def _tip(self, lanes: list[Held]) -> str:
+    def _graph(self, board: Board, found: list[Candidate], lanes: list[Held]) -> Graph:
+        """Of what is to be begun and what is under way, in the board's order."""
+        numbers = {one.number for one in found} | {held.lane.epic or "" for held in lanes}
+        epics = overview(board)
+        chosen = [epic.number for epic in epics if epic.number is not None and epic.number in numbers]
+        graph = dependency_graph(self._project, epics, chosen)
+        if graph.problems and not self._told:
+            self._told = True
+            self._say(
+                "some of the dependencies that are declared cannot be kept to: bmad plan says which, and why"
+            )
+        return graph
+
+    def _is_ready(self, epic: Candidate, lanes: list[Held]) -> bool:
+        """All that it waits for is over, or out; of what is only out there may be one, which it then stands on."""
+        if self._is_ordered:
+            return all(held.is_out for held in lanes)
+        return self._open_before(epic, lanes) is not None
+
+    def _open_before(self, epic: Candidate, lanes: list[Held]) -> list[Held] | None:
+        """Those that it waits for and that are out, not merged. None: it cannot begin yet."""
+        under_way = {held.lane.epic: held for held in lanes}
+        found = []
+        for number in self.graph.waits_for().get(epic.number, ()):
+            held = under_way.get(number)
+            if held is None or not held.is_out:
+                return None
+            found.append(held)
+        return found if len(found) <= 1 else None
+
+    def _tip(self, before: Held | None) -> str:
         """What the next epic would begin from."""
-        before = self._before(lanes)
         if before is not None:
             return self._branches.head_of(before.lane.branch)
         if self._is_local:
@@ -67,9 +100,14 @@ class Epics:
             raise AutopilotError(f"the remote has no branch {self._base}", hint=hint)
         return found
 
-    def _before(self, lanes: list[Held]) -> Held | None:
-        """The epic that the next one stands on."""
-        return last_pending(lanes) if self._project.config.dependencies == "order" else None
+    def _last(self, lanes: list[Held]) -> Held | None:
+        return last_pending(lanes) if self._is_ordered else None
+
+    def _before(self, epic: Candidate, lanes: list[Held]) -> Held | None:
+        """The epic that this one stands on."""
+        if self._is_ordered:
+            return last_pending(lanes)
+        return next(iter(self._open_before(epic, lanes) or ()), None)
 
     def _pending_elsewhere(self, lanes: list[Held], taken: list[str], keys: Mapping[str, str]) -> list[Candidate]:
         """Open pull requests with a branch of that name and no run of ours. Made by us or by the bash autopilot,
@@ -108,8 +146,8 @@ class Epics:
         return False
 
     def start(self, epic: Candidate, lanes: list[Held]) -> Start:
-        before = self._before(lanes)
-        tip, onto = self._tip(lanes), before.lane.branch if before is not None else ""
+        before = self._before(epic, lanes)
+        tip, onto = self._tip(before), before.lane.branch if before is not None else ""
         names = [epic.branch] if epic.branch else branch_names(epic)
         there = {} if self._is_local else self._branches.fetch(*names)
         heads = {name: self._branches.head_of(name) or there.get(name, "") for name in names}
@@ -127,3 +165,7 @@ class Epics:
     def _is_pending(self, branch: str) -> bool:
         """An open pull request that may be gone on with: looked at before."""
         return not self._is_local and any(mark.head_ref == branch for mark in self._forge().pulls_of(branch))
+
+
+def _stories_left(epic: EpicView) -> int:
+    return sum(row.meaning not in (DONE, PARKED, UNKNOWN) for row in epic.stories)

@@ -2,6 +2,7 @@
 all of them. Nothing waits for an approval: the next epic is begun."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
@@ -9,9 +10,9 @@ from typing import Any, NamedTuple
 
 from ...core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
 from ...core.rules import Phase
-from ...core.schedule import Candidate, Choice, Stage, choose_lane
+from ...core.schedule import Candidate, Choice, Stage, choose_lane, is_vacant
 from ...github.branches import Branches
-from ...github.forge import Forge, ForgeError
+from ...github.forge import Forge, ForgeError, Trouble
 from ...github.git import Git
 from ...github.ground import look_at_ground, refusal, unfit
 from ...project.open import Project
@@ -28,10 +29,14 @@ from ..running import new_folder
 from ..setting_out import DirtyTree, new_lane, target_row
 from ..waiting import Waiting
 from ..world.delivery import ForgeMaker
+from .crew import Alone, Beside, Crew, Drove
 from .epics import Epics
-from .finding import check_patterns
+from .finding import Start, check_patterns
+from .fleet import Fleet
 from .lanes import Held, after, held_lanes, is_answered, placed, question_files
+from .places import Places
 from .planning import plan_for
+from .shared_forge import shared
 from .telling import Telling
 from .watching import AWAY, PASSING, moved_here, moved_lanes
 from .wishes import Wishes
@@ -39,6 +44,7 @@ from .wishes import Wishes
 # Seconds after which a pending pull request is looked at whole, whatever its mark says: a net, and no more often,
 # because a hundred of them cost hundreds of points each time.
 RESCAN = 7200.0
+JOIN = 30.0  # seconds that lanes are waited for when all of them end
 
 
 class Ending(NamedTuple):
@@ -77,6 +83,7 @@ class _Pilot:
     ) -> None:
         self.project = project
         self.wishes = wishes
+        self._lock = threading.RLock()  # of what all lanes tell
         self._telling = Telling(project.root.path, told)
         self._human = human
         self._maker = forge
@@ -91,7 +98,10 @@ class _Pilot:
         self._over: list[str] = []  # in this command; one that was left as it is on its branch is not begun again
         self._looks_again = inf  # for epics, where that could not be done just now
         self._waiting = Waiting()
+        self._stopped = threading.Event()
         self._forge: Forge | None = None
+        self._crew: Crew = Beside(self._waiting.poke) if wishes.parallel else Alone()
+        self._fleet = Fleet(wishes.parallel, self._waiting.poke, mend_first=self.config.github.mend_first)
 
     # the loop
 
@@ -104,6 +114,8 @@ class _Pilot:
             self._waiting.close()
 
     def _stopping(self, times: int) -> None:
+        self._stopped.set()
+        self._crew.stop(times)
         """Told by us only between two lanes: an agent is at work then only if nobody has got to it yet."""
         self._telling.stopping(times, is_idle=not any(held.is_busy for held in self.lanes))
 
@@ -113,13 +125,15 @@ class _Pilot:
         if problem is not None:
             raise problem
         self.lanes = held_lanes(runs_folder(self.project.root.path), self.wishes.session, go_on=self.wishes.go_on)
-        if ground.dirty and not any(held.is_at_work for held in self.lanes):
+        if ground.dirty and not self.wishes.parallel and not any(held.is_at_work for held in self.lanes):
             raise DirtyTree(ground.dirty)
         if not self.is_local:
             self._check_forge()  # before git asks the remote anything: it may be somebody else's than GitHub's
         self.base = self._base()
         say = self._telling.say
         self._epics = Epics(self.project, self.wishes, self._branches, self.base, self.forge, say)
+        self._places = Places(self.project, self._branches, say, apart=self.wishes.parallel > 0)
+        self._places.tidy({held.lane.key for held in self.lanes})
 
     def _base(self) -> str:
         base = self._branches.base_branch(self.config.base_branch)
@@ -150,18 +164,29 @@ class _Pilot:
                 from ...github.gh_forge import find_forge
 
                 self._forge = find_forge(self._git, self.config.github.remote, wait=self._pause)
+            if self.wishes.parallel:
+                self._forge = shared(self._forge)
         return self._forge
 
     def _pause(self, seconds: float) -> None:
-        self._waiting.until(time.time() + seconds)
+        if threading.current_thread() is threading.main_thread():
+            self._waiting.until(time.time() + seconds)
+        else:
+            self._stopped.wait(seconds)
 
     def _loop(self) -> Ending:
         while True:
+            ended = self._take_in()
+            if ended is not None:
+                return ended
             if self._waiting.stops:
-                return self._end(EXIT_INTERRUPTED, "stopped")
+                return self._stop()
             epics: list[Candidate] = []
-            views = [held.view() for held in self.lanes]
-            choice = choose_lane(views, self._looked_for(epics), most=self.config.github.max_pending)
+            driven = self._crew.at_work
+            views = [held.view() for held in self.lanes if held.lane.key not in driven]
+            room = self._fleet.has_room() if self.wishes.parallel else is_vacant(views)
+            most = self.config.github.max_pending
+            choice = choose_lane(views, self._looked_for(epics), most=most, room=room, driven=len(driven))
             held = next((one for one in self.lanes if one.lane.key == choice.key), None)
             epic = held.lane.epic if held else choice.key.removeprefix("epic-")
             self._telling.chose(choice.phase, choice.key, epic or "", self.lanes)
@@ -182,6 +207,8 @@ class _Pilot:
         yield from found
 
     def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
+        if choice.phase in (Phase.DONE, Phase.BLOCKED) and self._crew.at_work:
+            return self._watch()
         if choice.phase is Phase.DONE:
             return self._end(EXIT_DONE)
         if choice.phase is Phase.BLOCKED:
@@ -190,9 +217,49 @@ class _Pilot:
         if choice.phase is Phase.WAIT_COPILOT:
             return self._end(EXIT_HUMAN) if self.wishes.once else self._watch()
         if choice.phase is Phase.FIND_EPIC:
-            return self._took(self._begin(next(one for one in epics if one.key == choice.key)))
-        held = next(one for one in self.lanes if one.lane.key == choice.key)
-        return self._took(self._go_on(held))
+            self._begin(next(one for one in epics if one.key == choice.key))
+            return None
+        self._go_on(next(one for one in self.lanes if one.lane.key == choice.key))
+        return None
+
+    def _take_in(self) -> Ending | None:
+        """What became of the lanes that were driven."""
+        for drove in self._crew.came_back():
+            self._fleet.came_back(drove.key)
+            if drove.end is None:
+                self._broke_off(drove)
+                continue
+            ended = self._took(drove.end)
+            if ended is not None:
+                return ended
+        return None
+
+    def _broke_off(self, drove: Drove) -> None:
+        """The others go on. What is every lane's is not tried again."""
+        assert drove.error is not None
+        if isinstance(drove.error, ForgeError) and drove.error.trouble is Trouble.LOGIN:
+            self._crew.stop(1)
+            self._crew.join(JOIN)
+            raise drove.error
+        held = next((one for one in self.lanes if one.lane.key == drove.key), None)
+        why = " ".join(str(drove.error).split())
+        again = self._fleet.tries_again(drove.key)
+        self._telling.broke_off(drove.key, why, drove.trace, again)
+        if held is not None:
+            stage = held.moved().stage if again else Stage.BLOCKED
+            self.lanes = placed(self.lanes, held._replace(stage=stage, why=why))
+        elif not again:
+            self._over.append(drove.key)
+
+    def _stop(self) -> Ending:
+        """Each lane is left as it stands; agents go on, unless somebody asks once more."""
+        self._crew.stop(self._waiting.stops)
+        while not self._crew.join(0.2):
+            self._crew.stop(self._waiting.stops)
+        for drove in self._crew.came_back():
+            if drove.end is not None:
+                self.lanes = placed(self.lanes, after(drove.end))
+        return self._end(EXIT_INTERRUPTED, "stopped")
 
     def _took(self, end: RunEnd) -> Ending | None:
         if end.status in ("completed", "not-done"):
@@ -201,19 +268,24 @@ class _Pilot:
             if end.record.delivery.merged:
                 self.merged.append(end.lane.key)
                 self._telling.merged(end.lane.key, end.lane.epic or end.lane.key)
+                self._places.clear(end.lane.key)
             return None
         self.lanes = placed(self.lanes, after(end))
-        if end.status in ("left", "paused"):
+        if end.status in ("left", "paused") and not self.wishes.parallel:
             return self._end(EXIT_INTERRUPTED if end.status == "left" else EXIT_HUMAN, end.status)
         return None
 
     # driving
 
-    def _begin(self, epic: Candidate) -> RunEnd:
+    def _begin(self, epic: Candidate) -> None:
         start = self._epics.start(epic, self.lanes)
-        self._branches.switch(start.branch, start.commit)
-        row = target_row(self.project, "epic", epic.key)
-        lane = new_lane(self.project, "epic", row, self.wishes.caps, None, False)
+        self._fleet.begin(epic.key, epic.number, self._epics)
+        self._crew.start(epic.key, lambda waiting: self._drive_new(epic, start, waiting))
+
+    def _drive_new(self, epic: Candidate, start: Start, waiting: Waiting | None) -> RunEnd:
+        project = self._places.begin(epic.key, start.branch, start.commit)
+        row = target_row(project, "epic", epic.key)
+        lane = new_lane(project, "epic", row, self.wishes.caps, None, False)
         plan = plan_for(self.config, epic, start, self.base, draft=self.wishes.draft)
         lane = lane._replace(
             branch=start.branch,
@@ -221,11 +293,11 @@ class _Pilot:
             unattended=dict(self.wishes.unattended),
             delivery=plan,
         )
-        folder = new_folder(self.project, lane)
-        self._supervision.takes_up(os.path.basename(folder))
-        known = first_variables(lane, os.path.basename(self.project.root.path))
+        folder = new_folder(project, lane)
+        self._looks_after(folder)
+        known = first_variables(lane, os.path.basename(project.root.path))
         return drive(
-            self.project,
+            project,
             lane,
             folder,
             self._hears(lane),
@@ -233,21 +305,31 @@ class _Pilot:
             resumed=False,
             variables=known,
             forge=lambda git, remote: self.forge(),
+            seats=self._fleet.seats(epic.key),
+            waiting=waiting,
         )
 
-    def _go_on(self, held: Held) -> RunEnd:
-        self._supervision.takes_up(os.path.basename(held.folder))
-        if held.is_at_work:
-            self._branches.switch(held.lane.branch)
+    def _go_on(self, held: Held) -> None:
+        self._fleet.go_on(held)
+        self._crew.start(held.lane.key, lambda waiting: self._drive_on(held, waiting))
+
+    def _drive_on(self, held: Held, waiting: Waiting | None) -> RunEnd:
+        self._looks_after(held.folder)
         return go_on(
-            self.project,
+            self._places.go_on(held),
             held.folder,
             self._hears(held.lane),
             self._human,
             self.wishes.caps,
             unattended=self.wishes.unattended,
             forge=lambda git, remote: self.forge(),
+            seats=self._fleet.seats(held.lane.key),
+            waiting=waiting,
         )
+
+    def _looks_after(self, folder: str) -> None:
+        with self._lock:
+            self._supervision.takes_up(os.path.basename(folder))
 
     def _hears(self, lane: Lane) -> Told:
         tell = self._telling.of_lane(lane.key, lane.epic or "")
@@ -255,7 +337,9 @@ class _Pilot:
         def heard(kind: str, data: Mapping[str, Any], at: float) -> None:
             if kind == "stopping":  # also where the lane had nothing left to do, and does not say that it was left
                 self._waiting.stops += 1
-            tell(kind, data, at)
+            self._fleet.heard(lane.key, kind, data)
+            with self._lock:
+                tell(kind, data, at)
 
         return heard
 
@@ -264,16 +348,20 @@ class _Pilot:
     def _watch(self) -> Ending | None:
         """One look at all pending pull requests, and a wait until the next. What has changed or was answered, and
         what has had its time, can go on."""
-        waits = [held for held in self.lanes if held.stage is Stage.WAITS]
-        asks = [held for held in self.lanes if held.stage is Stage.ASKS]
-        self._supervision.takes_up(os.path.basename(waits[0].folder))  # whom `bmad stop` means now
-        files = (request_path(waits[0].folder), *(path for held in asks for path in question_files(held)))
+        idle = [held for held in self.lanes if held.lane.key not in self._crew.at_work]
+        waits = [held for held in idle if held.stage is Stage.WAITS]
+        asks = [held for held in idle if held.stage is Stage.ASKS]
+        if waits:
+            self._looks_after(waits[0].folder)  # whom `bmad stop` means now
+        requests = [request_path(held.folder) for held in waits[:1]]
+        files = (*requests, *(path for held in asks for path in question_files(held)))
         rescan, self._looks_again = min(self._now() + RESCAN, self._looks_again), inf
-        while not self._waiting.stops:
-            asked = read_request(waits[0].folder)
+        while not self._waiting.stops and not self._crew.has_news and not self._fleet.has_news():
+            asked = read_request(waits[0].folder) if waits else None
             if asked is not None:
                 return self._end(EXIT_HUMAN if asked is Ask.PAUSE else EXIT_INTERRUPTED, asked.value)
             moved = {held.folder for held in asks if is_answered(held)}
+            moved |= {held.folder for held in waits if held.lane.key in self._fleet.turned()}
             moved |= self._moved(waits)
             if self._now() >= rescan:
                 moved |= {held.folder for held in waits}

@@ -75,6 +75,12 @@ class Telling:
         self._told("notice", {"text": text}, time.time())
         log_line(self._project, text)
 
+    def broke_off(self, key: str, why: str, trace: str, again: bool) -> None:
+        """A lane of several: what is wrong with our own code is told whole in the log."""
+        what = "tried again" if again else "parked: bmad autopilot --continue tries again"
+        self.say(f"{key} broke off, and is {what}: {why}")
+        log_line(self._project, trace.strip().replace("\n", " | "))
+
     def stopping(self, times: int, *, is_idle: bool) -> None:
         self._told("stopping", {"times": times, "idle": is_idle}, time.time())
 

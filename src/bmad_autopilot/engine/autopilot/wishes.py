@@ -15,4 +15,5 @@ class Wishes(NamedTuple):
     caps: Caps = NO_CAPS
     unattended: Mapping[str, str] = NOTHING
     session: str = SESSION
+    parallel: int = 0  # agents at once, each in a worktree of its own; 0: one lane at a time, in the checkout
     once: bool = False  # what is due now, without a new epic and without waiting

@@ -122,11 +122,19 @@ class RealLines:
         with suppress(AutopilotError):  # a local base that went its own way is its owner's
             self._forward(base)
         if is_unchanged(self._git, branch):
-            self._branches.switch(base)
+            self._leave(base, head)
         ref = f"{DELIVERED}{branch}"
         kept = self._git.ask("rev-parse", "--verify", "--quiet", ref, codes=(0, 1)).text
         move_ref(self._git, ref, head, kept)
         self._git.ask("update-ref", "-d", f"refs/heads/{branch}", head)
+
+    def _leave(self, base: str, head: str) -> None:
+        """A worktree goes with its epic: it stays where it is, on no branch."""
+        tree = self._git.work_tree
+        if tree is not None and tree.is_linked:
+            self._git.ask("update-ref", "--no-deref", "HEAD", head)
+        else:
+            self._branches.switch(base)
 
     def _forward(self, base: str) -> None:
         """The base branch here, to what the remote has."""

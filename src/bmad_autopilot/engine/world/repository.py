@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from ...agents.attempts import Result
-from ...agents.environment import agent_environment
 from ...agents.shim import work
 from ...core.errors import AutopilotError
 from ...core.records import Check
@@ -21,6 +20,7 @@ from ...github.trees import changes, fingerprint
 from ...project.traces import CONFIG_NAME
 from ..doors import CallId, CallOrder, CommitOrder, Tree
 from ..observing import RETRO
+from ..plain_environment import plain_environment
 from ..touching import paths_by_hand, touched_paths
 from .ground import Ground
 
@@ -79,13 +79,7 @@ class RepositoryDoors(Ground):
 
     @cached_property
     def _plain(self) -> dict[str, str]:
-        """For the project's own commands: what agents get, and none of our tokens."""
-        private = os.path.join(self.run, "private")
-        for name in ("gh", "tmp"):
-            os.makedirs(os.path.join(private, name), 0o700, exist_ok=True)
-        return agent_environment(
-            os.environ, variables=(), passed=self.project.config.passed, private=private, identity=None
-        )
+        return plain_environment(self.project.config, self.run)
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
         return tuple(one.path for one in changes(self.git, before, after)) if before != after else ()

@@ -1,0 +1,66 @@
+"""Where a lane is worked on: in the checkout that all of them share, or in a worktree of its own."""
+
+from collections.abc import Callable
+
+from ...github.branches import Branches
+from ...github.git import Git
+from ...github.history import branch_of
+from ...project.open import Project, open_project
+from ...project.root import Root
+from ..plain_environment import plain_environment
+from ..worktrees import worktrees_of
+from .lanes import Held
+
+
+class Places:
+    """`apart`: each in a worktree of its own. One that is there already is gone on with, either way."""
+
+    def __init__(self, project: Project, branches: Branches, say: Callable[[str], None], *, apart: bool) -> None:
+        self._project = project
+        self._branches = branches
+        self._say = say
+        self._apart = apart
+        self._git = Git(project.root.checkout)
+        environment = plain_environment(project.config, project.state_folder)
+        self._worktrees = worktrees_of(project.root, project.config, environment)
+
+    def tidy(self, in_use: set[str]) -> None:
+        """What earlier commands left, and nobody needs any more."""
+        for removed in self._worktrees.tidy(in_use):
+            if not removed.is_gone:
+                self._say(f"the worktree of {removed.epic} stays: {removed.reason}")
+
+    def begin(self, key: str, branch: str, commit: str) -> Project:
+        if not self._apart:
+            self._branches.switch(branch, commit)
+            return self._project
+        return self._own(key, branch, commit)
+
+    def go_on(self, held: Held) -> Project:
+        """Where its work lies. One that is delivered needs a place only to mend and to check."""
+        key, branch = held.lane.key, held.lane.branch
+        found = self._worktrees.find(key)
+        if found is not None:
+            return self._at(found)
+        if branch_of(self._git) == branch or not self._apart:
+            if held.is_at_work:
+                self._branches.switch(branch)
+            return self._project
+        return self._own(key, branch, held.record.delivery.head or branch)
+
+    def _own(self, key: str, branch: str, commit: str) -> Project:
+        made = self._worktrees.make(key, branch, commit)
+        for note in made.notes:
+            self._say(f"{key}: {note}")
+        return self._at(made.root)
+
+    def _at(self, root: Root) -> Project:
+        """With the settings of the owner's base branch, as every lane."""
+        return open_project(root.checkout)._replace(config=self._project.config)
+
+    def clear(self, key: str) -> None:
+        """After its merge. What would be lost with it stays, and is named."""
+        if self._worktrees.find(key) is not None:
+            removed = self._worktrees.remove(key)
+            if not removed.is_gone:
+                self._say(f"the worktree of {key} stays: {removed.reason}")
