@@ -16,6 +16,7 @@ from ...github.git import Git
 from ...project.open import Project
 from ...runs.adoption import left_behind
 from ..delivery.plan import LOCAL
+from ..driving import NOTHING
 from .finding import PREFIX, Start, board_at, branch_names, candidates, epic_titles, number_of
 from .lanes import Held, last_pending
 from .watching import PASSING
@@ -46,21 +47,24 @@ class Epics:
         self.graph: Graph = build((), ())  # as last looked at
         self.left: dict[str, int] = {}  # stories of each epic that are not done
 
-    def found(self, lanes: list[Held], over: list[str]) -> list[Candidate]:
-        """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not."""
-        taken = [*(held.lane.key for held in lanes), *over, *self._left_alone]
+    def found(self, lanes: list[Held], over: list[str], begun: Mapping[str, str] = NOTHING) -> list[Candidate]:
+        """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not; `begun`:
+        just now, by key and number."""
+        taken = [*(held.lane.key for held in lanes), *over, *begun, *self._left_alone]
         board = board_at(self._project, self._git, self._tip(self._last(lanes)))
         keys = {row.number: row.key for row in board.of_kind(Kind.EPIC)}
         adopted = self._pending_elsewhere(lanes, taken, keys) if not self._is_local else []
         known = {one.key for one in adopted}
         found = candidates(self._project, board, self._wishes.patterns, [*taken, *known])
-        self.graph = self._graph(board, found, lanes)
+        self.graph = self._graph(board, {*begun.values(), *(one.number for one in found)}, lanes)
         self.left = {epic.number: _stories_left(epic) for epic in overview(board) if epic.number is not None}
+        if self._is_ordered and begun:
+            return adopted
         return [*adopted, *(one for one in found if self._is_ready(one, lanes))]
 
-    def _graph(self, board: Board, found: list[Candidate], lanes: list[Held]) -> Graph:
+    def _graph(self, board: Board, open_epics: set[str], lanes: list[Held]) -> Graph:
         """Of what is to be begun and what is under way, in the board's order."""
-        numbers = {one.number for one in found} | {held.lane.epic or "" for held in lanes}
+        numbers = open_epics | {held.lane.epic or "" for held in lanes}
         epics = overview(board)
         chosen = [epic.number for epic in epics if epic.number is not None and epic.number in numbers]
         graph = dependency_graph(self._project, epics, chosen)

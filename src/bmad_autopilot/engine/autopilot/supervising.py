@@ -96,6 +96,8 @@ class _Pilot:
         self.lanes: list[Held] = []
         self.merged: list[str] = []
         self._over: list[str] = []  # in this command; one that was left as it is on its branch is not begun again
+        self._begun: dict[str, str] = {}  # epics that are just being begun, with their numbers
+        self._looks_at = 0.0  # at all pull requests that wait
         self._looks_again = inf  # for epics, where that could not be done just now
         self._waiting = Waiting()
         self._stopped = threading.Event()
@@ -187,19 +189,25 @@ class _Pilot:
             room = self._fleet.has_room() if self.wishes.parallel else is_vacant(views)
             most = self.config.github.max_pending
             choice = choose_lane(views, self._looked_for(epics), most=most, room=room, driven=len(driven))
-            held = next((one for one in self.lanes if one.lane.key == choice.key), None)
-            epic = held.lane.epic if held else choice.key.removeprefix("epic-")
-            self._telling.chose(choice.phase, choice.key, epic or "", self.lanes)
+            if choice.phase in (Phase.DONE, Phase.BLOCKED) and driven:
+                choice = Choice(Phase.WAIT_COPILOT)  # until those at work come back
+            if not driven or choice.key:
+                self._tell(choice)
             ended = self._act(choice, epics)
             if ended is not None:
                 return ended
+
+    def _tell(self, choice: Choice) -> None:
+        held = next((one for one in self.lanes if one.lane.key == choice.key), None)
+        epic = held.lane.epic if held else choice.key.removeprefix("epic-")
+        self._telling.chose(choice.phase, choice.key, epic or "", self.lanes)
 
     def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
         """Only where one could be begun: each look costs points of the hour's."""
         if self.wishes.once:
             return
         try:
-            found += self._epics.found(self.lanes, self._over)
+            found += self._epics.found(self.lanes, self._over, self._begun)
         except ForgeError as error:
             if error.trouble not in PASSING or not any(held.stage is Stage.WAITS for held in self.lanes):
                 raise
@@ -207,15 +215,14 @@ class _Pilot:
         yield from found
 
     def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
-        if choice.phase in (Phase.DONE, Phase.BLOCKED) and self._crew.at_work:
-            return self._watch()
         if choice.phase is Phase.DONE:
             return self._end(EXIT_DONE)
         if choice.phase is Phase.BLOCKED:
             is_blocked = any(held.stage is Stage.BLOCKED for held in self.lanes)
             return self._end(EXIT_FAILED if is_blocked else EXIT_HUMAN)
         if choice.phase is Phase.WAIT_COPILOT:
-            return self._end(EXIT_HUMAN) if self.wishes.once else self._watch()
+            is_over = self.wishes.once and not self._crew.at_work
+            return self._end(EXIT_HUMAN) if is_over else self._watch()
         if choice.phase is Phase.FIND_EPIC:
             self._begin(next(one for one in epics if one.key == choice.key))
             return None
@@ -226,6 +233,8 @@ class _Pilot:
         """What became of the lanes that were driven."""
         for drove in self._crew.came_back():
             self._fleet.came_back(drove.key)
+            self._looks_at = 0.0  # what it did may have moved others
+            self._begun.pop(drove.key, None)
             if drove.end is None:
                 self._broke_off(drove)
                 continue
@@ -280,6 +289,7 @@ class _Pilot:
     def _begin(self, epic: Candidate) -> None:
         start = self._epics.start(epic, self.lanes)
         self._fleet.begin(epic.key, epic.number, self._epics)
+        self._begun[epic.key] = epic.number
         self._crew.start(epic.key, lambda waiting: self._drive_new(epic, start, waiting))
 
     def _drive_new(self, epic: Candidate, start: Start, waiting: Waiting | None) -> RunEnd:
@@ -362,15 +372,16 @@ class _Pilot:
                 return self._end(EXIT_HUMAN if asked is Ask.PAUSE else EXIT_INTERRUPTED, asked.value)
             moved = {held.folder for held in asks if is_answered(held)}
             moved |= {held.folder for held in waits if held.lane.key in self._fleet.turned()}
-            moved |= self._moved(waits)
+            if self._now() >= self._looks_at:
+                moved |= self._moved(waits)
+                self._looks_at = self._now() + self._interval()
             if self._now() >= rescan:
                 moved |= {held.folder for held in waits}
             if moved:
                 self.lanes = [held.moved() if held.folder in moved else held for held in self.lanes]
                 return None
             times = [held.until for held in waits if held.until is not None and held.until > self._now()]
-            step = min([self._now() + self._interval(), rescan, *times])
-            self._waiting.until(step, files)
+            self._waiting.until(min([self._looks_at, rescan, *times]), files)
         return None
 
     def _moved(self, waits: list[Held]) -> set[str]:
