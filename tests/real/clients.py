@@ -39,7 +39,7 @@ def install(real: Path, package: str, program: str) -> Path:
     return entry
 
 
-def installing(real: Path) -> AbstractContextManager[None]:
+def installing(real: Path) -> AbstractContextManager[int]:
     """One worker at a time; what another has brought meanwhile is there afterwards."""
     return locked(str(real / "install.lock"), seconds=6 * INSTALL_SECONDS)
 
