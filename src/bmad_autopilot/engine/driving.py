@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -138,9 +139,14 @@ def _without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
         if collects:
             gc.enable()
+
+
+@cache
+def _set_aside() -> None:
+    """What the process has by now is never looked at again. Once: whoever drives hundreds would keep them all."""
+    gc.freeze()
 
 
 def drive(
@@ -191,6 +197,7 @@ def drive(
                 world.note("resumed", {})
             with _without_collecting():
                 loop = LaneLoop(world, lane)
+                _set_aside()
             status = loop.to_end()
         return RunEnd(status, loop.run, folder, lane, resumed)
     finally:
