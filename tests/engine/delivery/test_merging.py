@@ -1,10 +1,12 @@
 """The merge and what comes after it: nothing of others is deleted, and no queue is filled again and again."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.rules import Action
+from bmad_autopilot.engine.delivery.performing import PERFORMERS
 from bmad_autopilot.github.pulls import PullMark, PullState, RemoteCheck
 from tests.engine.delivery.pulls import BOT, BRANCH, OWNER, answered, pull, review
 from tests.engine.delivery.test_performing import READY, Stage, stage
@@ -85,3 +87,16 @@ def test_a_rule_of_the_branch_about_reviews_holds_for_us_too(decision: str) -> N
     checks: tuple[RemoteCheck, ...] = READY.checks
     made = stage(pull(checks=checks, reviews=reviews, decision=decision))
     assert made.facts().merge.value == "unapproved"
+
+
+def test_a_base_that_has_moved_since_the_look_is_looked_at_again_before_the_merge() -> None:
+    made = Cleared([READY])
+    made.pushed()
+    made.run.delivery.pull = 7
+    look = made.look()
+    made.remote["main"] = "b2"
+    PERFORMERS[Action.MERGE](cast(Any, made), look, decide(look.facts))
+    assert made.asked == []
+    made.remote["main"] = "b1"
+    PERFORMERS[Action.MERGE](cast(Any, made), look, decide(look.facts))
+    assert [one[0] for one in made.asked] == ["merge"]

@@ -5,6 +5,7 @@ from contextlib import suppress
 from ...core.delivery import DeliveryRecord
 from ...core.errors import AutopilotError
 from ...core.rules import Rule
+from ...github.forge import ForgeError
 from ..looking import Look
 from ..loop_state import Loop
 from .effects import effect, looked, nicety
@@ -26,6 +27,8 @@ def merge(loop: Loop, look: Look, rule: Rule) -> None:
         return
     pull, forge = seen.pull, loop.doors.forge()
     assert pull is not None
+    if not _is_base_still(loop, seen):
+        return
     if pull.needs_queue:
         mark = asked_mark(
             loop.run, "merge-refused"
@@ -37,6 +40,14 @@ def merge(loop: Loop, look: Look, rule: Rule) -> None:
     if merged is None and why:
         mark = asked_mark(loop.run, "merge-refused")
         loop.note("did", do="merge-refused", key=f"{head}:{seen.base}", why=why, mark=mark)
+
+
+def _is_base_still(loop: Loop, seen: Seen) -> bool:
+    """It was read before the pull request was: whoever approved it may have pushed to the base just then."""
+    try:
+        return loop.doors.lines().remote_heads(seen.target)[seen.target] == seen.base
+    except ForgeError:
+        return False  # the next look says what is wrong
 
 
 def _merge_here(loop: Loop, base: str, message: str) -> None:
