@@ -81,7 +81,7 @@ lint: venv ## Style, types, the one-way imports, and nothing of this machine in 
 	$(BIN)/python -m scripts.check_tracked
 
 .PHONY: bench
-bench: venv ## Measure start-up, growth and memory against the bars; fails if one is missed
+bench: venv tools ## Measure start-up, growth and memory against the bars; fails if one is missed
 	@$(SCRUBBED) $(BIN)/python -m benchmarks.bench
 
 .PHONY: soak

@@ -21,6 +21,7 @@ from tests.wheels import REPOSITORY, Installed, build, install
 FOLDER = REPOSITORY / ".bench"
 SIZES = (100, 1_000, 10_000, 100_000)
 SEED = 7
+LOAD_SECONDS = 30  # in which a supervisor's load is counted
 
 YARDSTICK = "import click"
 
@@ -54,9 +55,11 @@ def main() -> int:
     runs = _figures(installed, "runs", options.rounds)
     delivery = _figures(None, "delivery", options.rounds)
     schedule = _figures(installed, "schedule", GRAPHS)
+    parallel = _figures(None, "parallel", LOAD_SECONDS)
     _print_timings({**timings, **check}, timings[YARDSTICK])
     _print_calls(calls)
     _print_growth(growth)
+    _print_lanes(parallel)
     bars = [
         *_bars({**timings, **check}, growth, changes),
         *_call_bars(calls),
@@ -64,6 +67,7 @@ def main() -> int:
         *_run_bars(runs),
         *_delivery_bars(delivery),
         *_schedule_bars(schedule),
+        *_parallel_bars(parallel),
     ]
     _print_bars(bars)
     return 0 if all(bar.met for bar in bars) else 1
@@ -196,6 +200,34 @@ def _schedule_bars(schedule: dict[str, list[float]]) -> list[Bar]:
         Bar("400 epic graphs by the bound, worst", max(schedule["ratios"]), 1.10, "×"),
         Bar("100 in phases by theirs, worst", max(schedule["phases"]), 1.10, "×"),
     ]
+
+
+def _parallel_bars(parallel: dict[str, list[float]]) -> list[Bar]:
+    idle = sorted(parallel["idle"])
+    few, many = _cost_per_lane(parallel, "begin")
+    light, heavy = _cost_per_lane(parallel, "held")
+    return [
+        Bar("a slot between two calls, p95", idle[int(len(idle) * 0.95)] / 1000, 0.5, "s"),
+        Bar("load with 20 agents, 100 pull requests", parallel["load"][0], 1.0, "%"),
+        Bar("memory with 20 agents, 100 pull requests", parallel["memory"][0], 80.0, "MB"),
+        Bar("growth of the time per lane, to 50", many / few, 1.5, "×"),
+        Bar("growth of the memory per lane, to 50", heavy / light, 1.5, "×"),
+    ]
+
+
+def _cost_per_lane(parallel: dict[str, list[float]], name: str) -> tuple[float, float]:
+    """Of each lane more, from the first to the second number of them, and from there to the third. Clamped: below
+    a hundredth of a second or a tenth of a megabyte the difference is the machine's noise."""
+    (one, few, many), cost = parallel["lanes"], parallel[name]
+    least = 0.01 if name == "begin" else 0.1
+    return max(least, (cost[1] - cost[0]) / (few - one)), max(least, (cost[2] - cost[1]) / (many - few))
+
+
+def _print_lanes(parallel: dict[str, list[float]]) -> None:
+    print(f"\n{'lanes at work':<30}{'to begin':>10}{'memory':>10}")
+    for lanes, begin, held in zip(parallel["lanes"], parallel["begin"], parallel["held"], strict=True):
+        print(f"{lanes:<30.0f}{begin:>8.2f} s{held:>7.1f} MB")
+    print(f"gh and git beside 100 pull requests: {parallel['children'][0]:.1f} % of a core")
 
 
 def _print_calls(calls: dict[str, list[float]]) -> None:

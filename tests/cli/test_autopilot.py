@@ -24,6 +24,17 @@ def test_going_on_takes_up_the_same_epics_and_no_others() -> None:
     assert [command for command, _ in _next((held("1", Stage.BLOCKED, 0),), ())] == ["bmad autopilot --continue"]
 
 
+def test_going_on_is_as_many_at_once_as_before() -> None:
+    waits = (held("1", Stage.HELD, 0),)
+    assert _next(waits, ("7A", "--parallel", "3"))[0][0] == "bmad autopilot 7A --parallel 3"
+
+
+def test_a_bound_that_was_met_with_no_lane_left_is_gone_on_from() -> None:
+    assert _next((), (), cut="main") == [("bmad autopilot", "go on with all of them")]
+    assert _next((), (), cut="night")[0][0] == "bmad autopilot --session night"
+    assert _next((), ()) == [("bmad status", "where the project stands")]
+
+
 def test_going_on_stays_in_its_session() -> None:
     lane = held("1", Stage.WAITS, 0)
     elsewhere = lane._replace(lane=lane.lane._replace(session="night"))

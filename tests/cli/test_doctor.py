@@ -103,6 +103,14 @@ def test_an_agent_of_one_role_is_needed_too(machine: Machine, project: ProjectMa
     assert "add gemini to its tools" in fix(found["skill code-review"])
 
 
+def test_one_that_stands_in_is_needed_too(machine: Machine, project: ProjectMaker) -> None:
+    sample = project()
+    sample.write("bmad-autopilot.toml", 'fallback = "gemini"\n')
+    found = checks(sample)
+    assert found["agent gemini"].state is State.FAIL
+    assert found["agent claude"].state is State.OK
+
+
 def test_other_agents_are_only_noted(machine: Machine, project: ProjectMaker) -> None:
     machine.add("opencode", "echo 1.18.33")
     found = checks(project())

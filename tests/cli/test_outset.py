@@ -2,13 +2,17 @@
 
 import pytest
 
+from bmad_autopilot.board.overview import overview
 from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.cli.at_once import at_once, bounds_told
+from bmad_autopilot.cli.facts import Facts
 from bmad_autopilot.cli.outset import outset
 from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.schedule import Stage
 from bmad_autopilot.engine.autopilot import lanes
+from bmad_autopilot.engine.autopilot.budgets import Bounds
 from bmad_autopilot.engine.autopilot.lanes import Held
 from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.engine.delivery.plan import Plan
@@ -108,6 +112,42 @@ def test_without_a_forge_nobody_is_said_to_approve(project: ProjectMaker) -> Non
     assert told(sample).merges == "once the checks pass here"
     sample.write("bmad-autopilot.toml", 'delivery = "local"\nmerge = "manual"\n')
     assert told(sample).merges == "by a person"
+
+
+def test_several_at_once_are_told_with_where_they_work_and_what_holds_them_up(project: ProjectMaker) -> None:
+    board = "".join(f"  epic-{n}: backlog\n  {n}-1-a: backlog\n" for n in (1, 2, 3))
+    sample = project(board=f"development_status:\n{board}", stories={})
+    opened = open_project(str(sample.root))
+    found = read_board(opened.require_board())
+    facts = Facts(opened, found, overview(found))
+    assert at_once(facts, Wishes()) == ""
+    name = f"../{sample.root.name}.worktrees"
+    assert at_once(facts, Wishes(parallel=1)) == f"one agent, each epic in a worktree below {name}"
+    told = at_once(facts, Wishes(("1|2|3",), parallel=3))
+    assert told.startswith(f"up to 3 agents at once, each epic in a worktree below {name}; ")
+    assert 'dependencies = "order": one epic is developed at a time; with "declared" about ' in told
+    assert told.endswith(" (bmad plan --parallel 3 '1|2|3')")
+    declared = opened._replace(config=opened.config._replace(dependencies="declared"))
+    assert "order" not in at_once(facts._replace(project=declared), Wishes(parallel=3))
+    away = opened.config.worktrees._replace(folder="/fast/lanes")
+    elsewhere = declared._replace(config=declared.config._replace(worktrees=away))
+    assert at_once(facts._replace(project=elsewhere), Wishes(parallel=3)).endswith(" below /fast/lanes")
+
+
+def test_how_many_is_taken_from_the_settings_and_the_command_line_says_otherwise(project: ProjectMaker) -> None:
+    sample = project(board="development_status:\n  epic-1: backlog\n  1-1-a: backlog\n", stories={})
+    sample.write("bmad-autopilot.toml", "parallel = 4\n")
+    sample.commit()
+    told = [piped("autopilot", "--dry-run", *words, cwd=sample.root).stdout for words in ((), ("--parallel", "0"))]
+    assert ["up to 4 agents at once" in text for text in told] == [True, False]
+    assert ["  parallel" in text for text in told] == [True, False]
+    assert "up to 4 agents at a time" in piped("plan", cwd=sample.root).stdout
+
+
+def test_bounds_are_told() -> None:
+    assert bounds_told(Bounds()) == ""
+    told = bounds_told(Bounds(5.0, 1000, 1.0, "--until 07:00"))
+    assert told.startswith("--max-cost 5, --max-tokens 1000, --until 07:00: ")
 
 
 def test_pull_requests_of_earlier_commands_are_in_the_plan_and_their_epics_no_second_time(

@@ -49,7 +49,8 @@ def test_every_command_it_names_exists() -> None:
     commands = re.findall(r"^\$ bmad ([^#\n]+)", README.read_text(encoding="utf-8"), re.M)
     assert len(commands) >= 8
     for command in commands:
-        done = CliRunner().invoke(bmad, [*command.split(), "--help"])
+        ours = command.partition(" -- ")[0]  # behind it stands a command of others
+        done = CliRunner().invoke(bmad, [*ours.split(), "--help"])
         assert done.exit_code == 0, command
 
 

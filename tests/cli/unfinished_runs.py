@@ -23,11 +23,13 @@ def unfinished_run(
     after: float = 0.0,
     delivery: Plan | None = None,
     session: str = "main",
+    epic: str = "1",
 ) -> Path:
-    folder = Path(make_run(runs_folder(str(sample.root)), session, "epic-1", BEGAN + after))
-    lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], delivery=delivery, session=session)
-    note(folder, "run", target="epic-1", **lane.to_json())
-    keep_state(folder, story, status, after)
+    key = f"epic-{epic}"
+    folder = Path(make_run(runs_folder(str(sample.root)), session, key, BEGAN + after))
+    lane = Lane("epic", key, epic, PIPELINES["lean"], delivery=delivery, session=session)
+    note(folder, "run", target=key, **lane.to_json())
+    keep_state(folder, story, status, after, key)
     return folder
 
 
@@ -37,8 +39,8 @@ def note(folder: Path, kind: str, /, **data: object) -> None:
     journal.close()
 
 
-def keep_state(folder: Path, story: str, status: Status, after: float = 0.0) -> None:
-    variables = {"target": "epic-1", "story": story}
+def keep_state(folder: Path, story: str, status: Status, after: float = 0.0, target: str = "epic-1") -> None:
+    variables = {"target": target, "story": story}
     state = RunState(folder.name, status=status, current_step=1, session_variables=variables)
     write_state(str(folder), state._replace(last_checkpoint=time.time() + after))
 

@@ -7,12 +7,12 @@ import pytest
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.records import CallRecord, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.engine.doors import CallOrder, Doors
+from bmad_autopilot.engine.doors import Caller, CallOrder, Doors
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.performing import perform
 from bmad_autopilot.engine.position import Position
-from bmad_autopilot.workflows.pipelines import DEV, PIPELINES
+from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, Step
 
 CALL = Rule("call", {}, Action.CALL)
 
@@ -29,6 +29,9 @@ class Started:
 
     def note(self, kind: str, /, **data: Any) -> None:
         """Nobody reads it."""
+
+    def caller(self, step: Step) -> Caller:
+        return Caller("stub")
 
     def start(self, order: CallOrder) -> None:
         self.orders.append(order)

@@ -2,7 +2,19 @@ import os
 import select
 from pathlib import Path
 
+import pytest
+
+from bmad_autopilot.engine import inotify
 from bmad_autopilot.engine.wakeups import FileWatch
+
+
+@pytest.fixture(params=["inotify", "watchfiles"], autouse=True)
+def _source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the system has, and what stands in for it elsewhere."""
+    if request.param == "watchfiles":
+        monkeypatch.setattr(inotify, "inotify", lambda: None)
+    elif inotify.inotify() is None:
+        pytest.skip("no inotify here")
 
 
 def woken(watch: FileWatch, seconds: float) -> bool:
@@ -42,3 +54,27 @@ def test_other_files_wake_nobody(tmp_path: Path) -> None:
         assert not woken(watch, 0.5)
     finally:
         watch.close()
+
+
+def test_a_folder_that_is_not_there_wakes_nobody_and_harms_nobody(tmp_path: Path) -> None:
+    board = tmp_path / "board.yaml"
+    watch = FileWatch([str(board), str(tmp_path / "none" / "request.json")])
+    try:
+        assert woken(watch, 10)
+        board.write_text("a")
+        assert woken(watch, 10)
+    finally:
+        watch.close()
+
+
+def test_whoever_has_closed_leaves_the_others_their_watch(tmp_path: Path) -> None:
+    board = tmp_path / "board.yaml"
+    first, second = FileWatch([str(board)]), FileWatch([str(board)])
+    try:
+        assert woken(first, 10)
+        assert woken(second, 10)
+        first.close()
+        board.write_text("a")
+        assert woken(second, 10)
+    finally:
+        second.close()

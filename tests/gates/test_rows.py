@@ -2,7 +2,7 @@
 
 import pytest
 
-from bmad_autopilot.gates.rows import as_before, moved_rows
+from bmad_autopilot.gates.rows import Moved, as_before, moved_rows, strayed_rows, with_rows_back
 from bmad_autopilot.gates.work import judge_work
 from tests.gates.looks import codes, look
 
@@ -120,3 +120,39 @@ def test_every_row_that_changed_is_listed_for_putting_back():
 
 def test_a_board_that_cannot_be_read_is_judged_elsewhere():
     assert codes(look(rows_before=ROWS, rows_after=None)) == []
+
+
+def test_what_strayed_from_its_epic_is_told_and_looks_as_if_it_had_never_been():
+    second = {"epic-2": "backlog", "2-1-mail": "backlog", "2-2-post": "done", "epic-2-retrospective": "optional"}
+    before = {**ROWS, **second}
+    after = {
+        **before,
+        "1-2-sign-in": "review",
+        "1-3-sign-out": "in-progress",  # its own epic's: for others to judge
+        "epic-2": "in-progress",
+        "2-1-mail": "in-progress",
+        "2-3-new": "backlog",  # planned, and not begun
+        "2-4-begun": "review",
+        "epic-2-retrospective": "done",
+    }
+    del after["2-2-post"]
+    seen = look(rows_before=before, rows_after=after)
+    strayed = strayed_rows(seen, "1")
+    assert set(strayed) == {
+        Moved("epic-2", "backlog", "in-progress"),
+        Moved("2-1-mail", "backlog", "in-progress"),
+        Moved("2-2-post", "done", ""),
+        Moved("2-4-begun", "", "review"),
+        Moved("epic-2-retrospective", "optional", "done"),
+    }
+    back = with_rows_back(seen, strayed)
+    assert codes(back) == []
+    assert back.rows_after == {
+        **before,
+        "1-2-sign-in": "review",
+        "1-3-sign-out": "in-progress",
+        "2-3-new": "backlog",
+        "2-4-begun": "backlog",
+    }
+    assert strayed_rows(back, "1") == []
+    assert strayed_rows(look(rows_before=ROWS, rows_after=None), "1") == []

@@ -1,6 +1,8 @@
 """The delivery side of git's door."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.github.branches import MOST_NAMED, Branches
 from bmad_autopilot.github.commits import commit
-from bmad_autopilot.github.git import GitError
+from bmad_autopilot.github.git import Git, GitError
 from bmad_autopilot.github.history import base_branch
 from tests.github.origins import make_origin
 from tests.github.repositories import USER, Repository
@@ -105,35 +107,54 @@ def test_a_squash_is_the_heads_tree_on_its_base(repository: Repository, branches
         branches.squash(head, base, "x", USER)
 
 
-def test_the_steps_for_a_person_can_be_typed(
-    repository: Repository, branches: Branches, bare: Path, tmp_path: Path
-) -> None:
-    name = "it's $(odd) name"
+def in_conflict(repository: Repository, branches: Branches, name: str) -> str:
+    """Two sides of one file, ours pushed and checked out nowhere; the base's head."""
     repository.write(name, "0\n")
     start = repository.commit()
     repository.run("switch", "--quiet", "--create", "feature/epic-1")
     repository.write(name, "ours\n")
-    head = repository.commit()
-    branches.push("feature/epic-1", head, "")
+    branches.push("feature/epic-1", repository.commit(), "")
     repository.run("switch", "--quiet", "--detach", start)
     repository.write(name, "theirs\n")
     base = repository.commit()
     repository.run("push", "--quiet", "origin", f"{base}:refs/heads/main")
-    fetch, switch, merge, resolve, *rest, resume = branches.conflict_steps("feature/epic-1", "main", [name]).split(
-        "\n"
-    )
+    return base
+
+
+def test_the_steps_for_a_person_can_be_typed(
+    repository: Repository, branches: Branches, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "it's $(odd) name"
+    monkeypatch.setenv("PATH", f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
+    base = in_conflict(repository, branches, name)
+    steps = branches.conflict_steps("feature/epic-1", "main", [name])
+    fetch, switch, merge, resolve, *rest, resume = steps.split("\n")
     for step in (fetch, switch):
         subprocess.run(["sh", "-c", step], cwd=repository.path, check=True, capture_output=True)
-    assert (
-        subprocess.run(["sh", "-c", merge], cwd=repository.path, capture_output=True, check=False).returncode == 1
-    )
+    merged = subprocess.run(["sh", "-c", merge], cwd=repository.path, capture_output=True, check=False)
+    assert (merged.returncode, b"CONFLICT" in merged.stdout) == (1, True)
     assert resolve.startswith("# ")
     repository.write(name, "both\n")
     for step in rest:
         subprocess.run(["sh", "-c", step], cwd=repository.path, check=True, capture_output=True)
     assert branches.heads("feature/epic-1") == {"feature/epic-1": repository.head}
     assert branches.contains(repository.head, base)
+    assert merge == "bmad merge-driver run -- git merge origin/main"
     assert resume == "bmad autopilot --continue"
+
+
+def test_the_steps_lead_into_the_worktree_that_has_the_branch(
+    repository: Repository, branches: Branches, bare: Path, tmp_path: Path
+) -> None:
+    """git refuses to switch to it anywhere else."""
+    in_conflict(repository, branches, "file")
+    lane = tmp_path / "it's a lane"
+    repository.run("worktree", "add", "--quiet", str(lane), "feature/epic-1")
+    steps = Branches(Git(str(lane))).conflict_steps("feature/epic-1", "main", ["file"]).split("\n")
+    there = "\n".join((*steps[:2], "git branch --show-current", *steps[-2:-1], "pwd"))
+    typed = subprocess.run(["sh", "-c", there], cwd=repository.path, check=True, capture_output=True, text=True)
+    assert typed.stdout.split("\n")[0] == "feature/epic-1"
+    assert typed.stdout.rstrip().split("\n")[-1] == str(repository.path)
 
 
 def test_the_steps_name_no_path_that_cannot_be_typed(branches: Branches) -> None:

@@ -1,5 +1,6 @@
 """A remote's branches over real git: a lease on a commit, and nobody's work overwritten."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,32 @@ def test_no_command_of_the_repositorys_settings_is_run(
     with pytest.raises(ForgeError):
         remote.heads("main")
     assert not mark.exists()
+
+
+def test_lanes_that_fetch_the_same_branch_at_once_all_have_it(
+    repository: Repository, remote: Remote, bare: Path
+) -> None:
+    """git moves the ref for one of them, and tells the others that it cannot be locked."""
+    remote.push(BRANCH, repository.run("rev-parse", "HEAD"), "")
+    for _ in range(3):
+        moved = foreign_commit(repository, bare)
+        with ThreadPoolExecutor(6) as lanes:
+            found = list(lanes.map(lambda _: remote.fetch(BRANCH), range(6)))
+        assert found == [{BRANCH: moved}] * 6
+
+
+def test_a_ref_that_stays_locked_is_told(
+    repository: Repository, remote: Remote, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.push(BRANCH, repository.run("rev-parse", "HEAD"), "")
+    foreign_commit(repository, bare)
+    tries = []
+
+    def locked(self: Remote, branches: list[str]) -> None:
+        tries.append(branches)
+        raise ForgeError(Trouble.AWAY, "origin: fetch: error: cannot lock ref 'refs/remotes/origin/main'")
+
+    monkeypatch.setattr(Remote, "_fetch", locked)
+    with pytest.raises(ForgeError, match="cannot lock ref"):
+        remote.fetch(BRANCH)
+    assert len(tries) == remotes.ROUNDS

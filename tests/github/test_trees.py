@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.core.changes import Change, Kind
 from bmad_autopilot.github.git import GitError
-from bmad_autopilot.github.trees import MAX_FILE, changes, read_file, without
+from bmad_autopilot.github.trees import MAX_FILE, changes, read_file, read_versions, without
 from tests.github.repositories import ODD_NAMES, Repository, make_repository, odd_paths
 
 
@@ -155,3 +155,29 @@ def test_a_revision_that_is_none_is_an_error(repository: Repository) -> None:
             call(repository.git, "no-such-branch", "x")
     with pytest.raises(GitError):
         changes(repository.git, "HEAD", "no-such-branch")
+
+
+@pytest.mark.parametrize("name", ["plain", *ODD_NAMES])
+def test_one_file_is_read_from_many_commits_at_once(repository: Repository, name: str) -> None:
+    repository.write("other", "x")
+    without_it = repository.commit()
+    repository.write(name, b"one missing\n\n")
+    first = repository.commit()
+    repository.write(name, b"")
+    second = repository.commit()
+    (repository.path / name).unlink()
+    repository.write(f"{name}/inside", "a folder now")
+    folder = repository.commit()
+    asked = (second, without_it, folder, first, "refs/heads/nowhere")
+    found = read_versions(repository.git, name, asked)
+    assert found == ({} if "\n" in name else {second: b"", first: b"one missing\n\n"})
+    assert read_versions(repository.git, name, ()) == {}
+    with pytest.raises(GitError):
+        read_versions(repository.git, name, ["--all"])
+
+
+def test_a_version_too_large_is_left_out(repository: Repository) -> None:
+    repository.write("file", b"x" * (MAX_FILE + 1))
+    large = repository.commit()
+    repository.write("file", "small")
+    assert read_versions(repository.git, "file", (large, repository.commit())) == {repository.head: b"small"}

@@ -15,7 +15,7 @@ from bmad_autopilot.project.autopilot_config import (
     AutopilotConfig,
     read_autopilot_config,
 )
-from bmad_autopilot.project.config import Config, GitHub, load_config
+from bmad_autopilot.project.config import MOST_AT_ONCE, Config, GitHub, load_config
 from bmad_autopilot.project.root import Root
 from bmad_autopilot.project.schema import KEYS
 from tests.project.trees import opened, write
@@ -139,7 +139,12 @@ def test_what_both_files_have_to_say_is_kept(tmp_path: Path) -> None:
     ("text", "settings"),
     [
         ("", {}),
-        ("MAX_TURNS=80\nPARALLEL_MODE=1\nPARALLEL_CHECK_INTERVAL=60\n", {}),
+        ("MAX_TURNS=80\nPARALLEL_MODE=1\nPARALLEL_CHECK_INTERVAL=60\n", {"check_interval": 60}),
+        ("PARALLEL_MODE=0\nPARALLEL_CHECK_INTERVAL=60\n", {}),
+        (
+            "PARALLEL_MODE=3\nPARALLEL_CHECK_INTERVAL=60\nCHECK_INTERVAL=20\n",
+            {"check_interval": 60, "review_patience": 20, "check_patience": 20},
+        ),
         ("CHECK_INTERVAL=20\n", {"check_interval": 20, "review_patience": 20, "check_patience": 20}),
         ("MAX_CHECK_WAIT=120\n", {"review_patience": 60, "check_patience": 60}),
         ("MAX_COPILOT_WAIT=20\n", {"review_patience": 10}),
@@ -162,6 +167,22 @@ def test_our_own_settings_speak_first(tmp_path: Path) -> None:
     old = read(tmp_path, "CHECK_INTERVAL=20\nMAX_PENDING_PRS=2\n")
     found = old.added_to(Config(github=GitHub(check_interval=15, max_pending=9)))
     assert (found.github.check_interval, found.github.max_pending, found.github.review_patience) == (15, 9, 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "parallel", "interval"),
+    [
+        ("PARALLEL_MODE=0\n", 0, 0, 10),
+        ("PARALLEL_MODE=1\n", 0, 1, 10),
+        ("PARALLEL_MODE=900\n", 0, MOST_AT_ONCE, 10),
+        ("PARALLEL_MODE=2\n", 4, 4, 10),
+        ("PARALLEL_MODE=0\nPARALLEL_CHECK_INTERVAL=60\n", 4, 4, 60),
+        ("PARALLEL_MODE=2\nPARALLEL_CHECK_INTERVAL=0\n", 0, 2, 10),
+    ],
+)
+def test_how_many_at_once(tmp_path: Path, text: str, own: int, parallel: int, interval: int) -> None:
+    found = read(tmp_path, text).added_to(Config(parallel=own))
+    assert (found.parallel, found.github.check_interval) == (parallel, interval)
 
 
 def test_its_values_keep_our_bounds() -> None:

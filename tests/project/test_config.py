@@ -193,6 +193,20 @@ def test_who_does_a_step_and_where(tmp_path: Path) -> None:
     assert (found.client_of("mine"), found.client_of("codex")) == ("gemini", "codex")
 
 
+def test_who_stands_in_for_whom(tmp_path: Path) -> None:
+    text = (
+        'fallback = "codex"\n[roles.sm]\nfallback = "mine"\n[roles.dev]\nfallback = "claude"\n'
+        '[roles.qa]\nagent = "codex"\nlauncher = "far"\n[agents.mine]\ncommand = "x"\nlauncher = "box"\n'
+        '[launchers.box]\nkind = "devcontainer"\n[launchers.far]\nkind = "ssh"\ntarget = "me@host"\n'
+    )
+    found = config(tmp_path, text)
+    assert [found.fallback_of(role) for role in ROLES] == ["mine", None, "codex", None]
+    assert found.agents_of("sm") == ("claude", "mine")
+    assert found.agents_of("qa") == ("codex",)
+    assert [found.launcher_of("sm", agent) for agent in found.agents_of("sm")] == [None, "box"]
+    assert found.launcher_of("qa", "mine") == "far"
+
+
 def test_the_owners_file_counts_not_the_lanes(tmp_path: Path) -> None:
     write(tmp_path / "owner", "bmad-autopilot.toml", 'agent = "codex"\n')
     write(tmp_path / "lane", "bmad-autopilot.toml", 'agent = "gemini"\n')
@@ -277,6 +291,9 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
         ('agent = "mine"\n', 1, '"cursor"'),
         ('agent = "mone"\n[agents.mine]\ncommand = "x"\n', 1, "did you mean `mine`?"),
         ('[roles.qa]\n\nagent = "mone"\n[agents.mine]\ncommand = "x"\n', 3, "did you mean `mine`?"),
+        ('\nfallback = "codexx"\n', 2, "did you mean `codex`?"),
+        ('[roles.qa]\nfallback = "mine"\n', 2, "has an unknown value"),
+        ("fallback = true\n", 1, "must be a text"),
         ('[roles.qa]\nlauncher = "box"\n', 2, "a [launchers.NAME] table"),
         ('[roles.qa]\nlauncher = "bux"\n[launchers.box]\nkind = "devcontainer"\n', 2, "did you mean `box`?"),
         ('[agents.mine]\ncommand = "x"\nlauncher = "box"\n', 3, "a [launchers.NAME] table"),

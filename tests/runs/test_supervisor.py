@@ -12,8 +12,22 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.core.errors import ConflictError
-from bmad_autopilot.runs.supervisor import NAME, Owner, described, hold, owner, owners, workflow_lock
+from bmad_autopilot.runs.requests import Ask, put_request, read_request
+from bmad_autopilot.runs.supervisor import (
+    AUTOPILOT,
+    NAME,
+    Owner,
+    busy_runs,
+    described,
+    hold,
+    owner,
+    owner_of,
+    owners,
+    refuse_second,
+    workflow_lock,
+)
 from tests.agents.stubs import alive, until
+from tests.cli.shipped import validated
 from tests.runs.killing import started, stop
 
 HOLDS = """
@@ -111,6 +125,44 @@ def test_a_long_command_still_leaves_a_note(tmp_path: Path) -> None:
         found = owner(str(tmp_path))
         assert found is not None
         assert found.pid == os.getpid()
+
+
+def test_it_names_every_run_that_it_looks_after(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    with hold(folder, AUTOPILOT) as supervision:
+        supervision.looks_after(("epic-1-a", "epic-2-b"), "epic-2-b")
+        supervision.is_ready()
+        found = owner(folder)
+        assert found is not None
+        assert (found.run, found.run_ids, found.ready) == ("epic-2-b", ("epic-1-a", "epic-2-b"), True)
+        assert busy_runs(folder) == {"epic-1-a", "epic-2-b"}
+        theirs = owner_of(folder, "epic-1-a")
+        assert theirs is not None
+        assert theirs.command == AUTOPILOT
+        validated("supervisor", (tmp_path / NAME).read_text())
+        with pytest.raises(ConflictError, match="2 runs"):
+            refuse_second(folder)
+    refuse_second(folder)
+
+
+def test_the_note_of_an_older_version_names_one(tmp_path: Path) -> None:
+    with hold(str(tmp_path), "bmad next"):
+        (tmp_path / NAME).write_text(
+            '{"pid": 7, "host": "h", "command": "autopilot", "run": "a", "started_at": 1}'
+        )
+        assert busy_runs(str(tmp_path)) == {"a"}
+        (tmp_path / NAME).write_text('{"pid": 7, "run": "a", "runs": {"b": 1}, "ready": "yes"}')
+        found = owner(str(tmp_path))
+        assert found is not None
+        assert (found.run_ids, found.ready) == (("a",), False)
+
+
+def test_what_was_asked_of_the_one_before_is_not_asked_of_the_next(tmp_path: Path) -> None:
+    put_request(str(tmp_path), Ask.STOP)
+    with hold(str(tmp_path), "bmad workflow run", name=workflow_lock("main", "notes")):
+        assert read_request(str(tmp_path)) is Ask.STOP, "not theirs"
+    with hold(str(tmp_path), AUTOPILOT):
+        assert read_request(str(tmp_path)) is None
 
 
 def test_words_for_an_owner() -> None:

@@ -70,10 +70,26 @@ def test_what_it_came_to() -> None:
     ]
 
 
+def test_a_bound_that_was_met_is_named_before_the_lanes() -> None:
+    parked = WAITS._replace(stage="held", why="--max-cost 5 is reached")
+    told = lines(Came(3, (), (parked,), (), (), "--max-cost 5 is reached: $5.20 in this command"))
+    assert told == [
+        "no epic was merged",
+        "  ended: --max-cost 5 is reached: $5.20 in this command",
+        "  epic-1 (#12) is parked: --max-cost 5 is reached",
+    ]
+
+
+def test_several_at_once_and_bounds_have_a_row_each() -> None:
+    told = outset_lines(PLAN._replace(at_once="up to 3 agents at once", bounds="--until 07:00"), Terminal("never"))
+    assert list(told)[-2:] == ["  parallel  up to 3 agents at once", "  until     --until 07:00"]
+
+
 def test_the_events_are_as_their_schema_says() -> None:
     for kind, data in (
         ("autopilot-plan", outset_document(PLAN)),
         ("autopilot-summary", came_document(Came(3, ("epic-1",), (WAITS,), ()))),
+        ("autopilot-summary", came_document(Came(3, (), (WAITS._replace(stage="held"),), (), (), "bound"))),
         ("phase", {"phase": "FIND_EPIC", "key": "epic-1"}),
         ("merged", {"sha": "a" * 40, "proof": "same"}),
         ("pending", {"why": "its checks", "until": None, "pull": 12}),

@@ -234,3 +234,13 @@ def test_leaving_says_who_is_at_work_and_what_goes_on() -> None:
     (text,) = said(idle=True)
     assert text == "no agent is at work; what waits for others stays as it is, and bmad autopilot goes on with it"
     assert said(idle=True, times=2) == []
+
+
+def test_who_was_called_and_why_nobody_stood_in() -> None:
+    called = {**call("1-1-x", "dev", 1, "dev")[1], "agent": "codex"}
+    rest = {"why": "limit", "until": BEGAN + 60, "lacks": "codex cannot stand in: no skill"}
+    strayed = ended("1-1-x", "dev", 1, "good", put_back=[["2-1-y", "backlog", "done"]])
+    started, rests, _, back = shown(terminal(200), at_intervals([("call", called), ("resting", rest), strayed]))
+    assert "started  (codex, attempt 1)" in started
+    assert "(usage limit; codex cannot stand in: no skill)" in rests
+    assert "moved rows of other epics  put back: 2-1-y" in back

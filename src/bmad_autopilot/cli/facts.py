@@ -1,6 +1,7 @@
 """What several verbs need to know, gathered once."""
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -11,16 +12,38 @@ from ..board.sprint import Board, Row, find_row, inline_comments, read_board, sh
 from ..board.story_files import StoryFiles
 from ..core.statuses import PARKED, UNKNOWN, Kind
 from ..project.open import Project, open_project
+from ..project.traces import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from ..board.epics import EpicsFile
     from ..views.terminal import Terminal
 
 
+class Lane(NamedTuple):
+    """An epic that is under way elsewhere."""
+
+    key: str
+    branch: str
+    base: str  # the branch that it goes to
+    folder: str = ""  # the project in its worktree; empty: its branch is checked out nowhere
+    board: Board | None = None  # its own
+
+
 class Facts(NamedTuple):
     project: Project
     board: Board
     epics: list[EpicView]
+    lanes: Mapping[str, Lane] = {}  # by the epic's number: those epics are as their own boards have them
+
+    @property
+    def here(self) -> list[EpicView]:
+        """The epics that may be worked on in this work tree."""
+        return [epic for epic in self.epics if epic.number not in self.lanes] if self.lanes else self.epics
+
+    def of(self, epic: EpicView) -> "Facts":
+        """Of this epic alone."""
+        lanes = {number: lane for number, lane in self.lanes.items() if number == epic.number}
+        return self._replace(epics=[epic], lanes=lanes)
 
 
 def the_project(ctx: click.Context) -> Project:
@@ -31,6 +54,11 @@ def gather(ctx: click.Context) -> Facts:
     project = the_project(ctx)
     board = read_board(project.require_board())
     return Facts(project, board, overview(board))
+
+
+def has_runs(facts: Facts) -> bool:
+    """Whether there has ever been one."""
+    return os.path.isdir(os.path.join(facts.project.root.path, OUTPUT_FOLDER, ".runs"))
 
 
 def one_epic(facts: Facts, wanted: str) -> EpicView:
@@ -73,7 +101,7 @@ def drift_of(facts: Facts, rows: list[Row]) -> list[Drift]:
 
 
 def drift_under_way(facts: Facts) -> list[Drift]:
-    return drift_of(facts, [row for epic in facts.epics if epic.is_under_way for row in epic.stories])
+    return drift_of(facts, [row for epic in facts.here if epic.is_under_way for row in epic.stories])
 
 
 def _places(facts: Facts) -> list[str]:
@@ -84,16 +112,23 @@ def _places(facts: Facts) -> list[str]:
 
 def reasons(facts: Facts) -> dict[str, str]:
     """Why a story is parked: its `blocked_reason`, else the comment beside it."""
+    found = _reasons(facts.board, facts.here)
+    for number, lane in facts.lanes.items():
+        found |= _reasons(lane.board or facts.board, [epic for epic in facts.epics if epic.number == number])
+    return found
+
+
+def _reasons(board: Board, epics: list[EpicView]) -> dict[str, str]:
     waiting = [
         row
-        for epic in facts.epics
+        for epic in epics
         if PARKED in epic.meanings or UNKNOWN in epic.meanings
         for row in epic.stories
         if row.meaning in (PARKED, UNKNOWN)
     ]
     if not waiting:
         return {}
-    return inline_comments(facts.board, waiting) | {row.key: row.reason for row in waiting if row.reason}
+    return inline_comments(board, waiting) | {row.key: row.reason for row in waiting if row.reason}
 
 
 def terminal(ctx: click.Context) -> "Terminal":

@@ -131,7 +131,7 @@ def _excludes(root: Root, *, dry_run: bool) -> Iterator[Outcome]:
 
 def _clients(root: Root, config: Config) -> list[str]:
     """Those with slash commands that are used here: their folder is there, or a step is theirs."""
-    chosen = {config.client_of(config.agent_of(role)) for role in config.roles}
+    chosen = {config.client_of(agent) for role in config.roles for agent in config.agents_of(role)}
     return [
         agent for agent, folder in FOLDERS.items() if agent in chosen or os.path.isdir(f"{root.path}/{folder}")
     ]

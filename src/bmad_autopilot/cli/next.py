@@ -7,7 +7,7 @@ import click
 from ..board.overview import next_action
 from ..core.actions import Action
 from ..core.errors import EXIT_DONE, EXIT_HUMAN, UsageError
-from .facts import Facts, gather
+from .facts import Facts, gather, has_runs
 from .planning import show_plan
 from .running_options import RunOptions, run_options
 from .what_next import what_next
@@ -20,8 +20,8 @@ from .what_next import what_next
 @click.pass_context
 def next(ctx: click.Context, dry_run: bool, yes: bool, options: RunOptions) -> None:
     """Do the next thing: one step of the story whose turn it is."""
-    facts = gather(ctx)
-    action = next_action(facts.epics)
+    facts = _without_lanes(gather(ctx))
+    action = next_action(facts.here)
     if action is None:
         _nothing(ctx, facts, as_json=options.as_json)
     elif dry_run:
@@ -29,6 +29,16 @@ def next(ctx: click.Context, dry_run: bool, yes: bool, options: RunOptions) -> N
         show_plan(ctx, facts, rows, as_json=options.as_json, first_only=True)
     else:
         _do(ctx, facts, action, yes, options)
+
+
+def _without_lanes(facts: Facts) -> Facts:
+    """What is under way elsewhere is not to be done here a second time."""
+    if not has_runs(facts):
+        return facts
+    from .lanes import with_lanes
+    from .under_way import not_over
+
+    return with_lanes(facts, [one.folder for one in not_over(facts.project)])
 
 
 def _nothing(ctx: click.Context, facts: Facts, *, as_json: bool) -> None:

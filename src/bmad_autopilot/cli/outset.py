@@ -41,7 +41,7 @@ def outset(project: Project, board: Board, wishes: Wishes) -> Outset:
         "merged here, without a forge" if config.delivery == "local" else "a pull request each",
         _merges(config),
         "each epic begins on the one before it" if config.dependencies == "order" else "each begins on the base",
-        ", ".join(dict.fromkeys(config.agent_of(role) for role in config.roles)),
+        ", ".join(dict.fromkeys(agent for role in config.roles for agent in config.agents_of(role))),
         ", ".join(checks_of(project)) or "none configured: no command of the project's own is run",
         tuple(filter(None, map(_left_alone, left))),
     )

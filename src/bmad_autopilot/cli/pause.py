@@ -7,9 +7,9 @@ from .telling_runs import tell_runs
 
 
 @click.command()
-@click.option("--run", metavar="RUN", help="Of several runs under way, this one.")
+@click.option("--run", metavar="RUN", help="This one: its name, or its epic. The autopilot's others go on.")
 @click.pass_context
 def pause(ctx: click.Context, run: str | None) -> None:
-    """The agent call under way is finished, taken in and recorded; then the run ends, paused, with exit code 3.
-    `bmad resume` goes on with it."""
+    """The agent call under way is finished, taken in and recorded; then the run ends, paused, with exit code 3. Of
+    `bmad autopilot` all that it looks after. `bmad resume` or `bmad autopilot` goes on."""
     tell_runs(ctx, run, Ask.PAUSE)

@@ -3,8 +3,7 @@
 import click
 
 from ..core.errors import EXIT_DONE
-
-MOST_AT_ONCE = 64
+from ..project.config import MOST_AT_ONCE
 
 
 @click.command()
@@ -12,13 +11,13 @@ MOST_AT_ONCE = 64
 @click.option(
     "--parallel",
     type=click.IntRange(0, MOST_AT_ONCE),
-    default=1,
+    default=None,
     metavar="N",
-    help="As if up to N agents were at work at a time; 0 and 1: one after another.",
+    help="As if up to N agents were at work at a time; 0 and 1: one after another. Unset: as in the settings.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int, as_json: bool) -> None:
+def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int | None, as_json: bool) -> None:
     """Which epics run when, what each waits for and why, how long all of it takes and what it costs. Nothing is
     begun.
 
@@ -27,7 +26,9 @@ def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int, as_json: 
     from .epic_plan import epic_plan
     from .facts import gather, print_json, terminal
 
-    view = epic_plan(gather(ctx), patterns, max(1, parallel))
+    facts = gather(ctx)
+    at_once = facts.project.config.parallel if parallel is None else parallel
+    view = epic_plan(facts, patterns, max(1, at_once))
     if as_json:
         print_json(document(view))
     else:

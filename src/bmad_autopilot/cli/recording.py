@@ -14,12 +14,10 @@ from ..runs.layout import runs_folder
 from ..runs.question import By, Kind, Question
 from ..runs.questions import Asked, deliver
 from ..runs.questions import answer as record
-from ..runs.supervisor import Owner, described, owner_of
+from ..runs.supervisor import AUTOPILOT, Owner, described, owner_of
 from ..views.terminal import clean
 from .going_on import going_on
 from .inbox import Waits
-
-AUTOPILOT = "autopilot"  # looks after all of its runs by turns
 
 
 def record_answer(ctx: click.Context, waits: Waits, asked: Asked, said: str, *, resume: bool) -> None:

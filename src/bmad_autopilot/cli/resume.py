@@ -19,6 +19,7 @@ from ..runs.layout import runs_folder
 from ..runs.state import Status
 from ..views.terminal import clean
 from .facts import print_json, shown_path, terminal, the_project
+from .letting_go_on import let_go_on
 from .running_options import on_blocked
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def resume(
     as_json: bool,
 ) -> None:
     """Go on with the newest run that is running, failed or paused, exactly where it was. An agent that still works
-    is adopted.
+    is adopted. What `bmad pause --run` or `bmad stop --run` has parked beside others goes on under the autopilot
+    that looks after it.
 
     --checkpoint goes back instead: the work tree, the board's rows and the variables as they were then, in a new
     run on a new branch. The old run stays as it is, and what lies in the work tree now is saved first."""
@@ -58,7 +60,7 @@ def resume(
         _go_back(ctx, project, checkpoint, as_json=as_json)
     elif adopt:
         _adopt(ctx, project, unattended, as_json=as_json)
-    else:
+    elif not let_go_on(project, run):
         meant = _meant(ctx, project, run)
         if meant.is_protocol:
             _tell_protocol(ctx, project, meant, as_json=as_json)
@@ -69,10 +71,13 @@ def resume(
 def go_on_with(
     ctx: click.Context, project: Project, run: Run, unattended: Mapping[str, str], *, as_json: bool
 ) -> NoReturn:
+    from ..engine.driving import lane_of
+    from ..engine.own_place import at_its_place
     from ..engine.resuming import resume_run
     from .running import finish, human_at, watching
 
     gc.enable()  # it may be here for a night
+    project = at_its_place(project, lane_of(run))
     with watching(ctx, project, _rows(project, run), run, as_json=as_json) as view:
         end = resume_run(project, run, told=view, human=human_at(view), unattended=unattended)
     finish(ctx, project, end, view)

@@ -62,7 +62,7 @@ on_blocked = click.option(
 )
 
 _SHARED = ("as_json", "max_cost", "max_hours", "allow_dirty", "unattended", "session")
-_ABOVE_ZERO = _Cap(min=0, min_open=True)
+ABOVE_ZERO = _Cap(min=0, min_open=True)
 
 
 def run_options(command: F) -> F:
@@ -73,6 +73,11 @@ def run_options(command: F) -> F:
 def file_options(command: F) -> F:
     """The same for a workflow's own file, which commits nothing."""
     return _with_options(command, (*_CAPS, *_OTHERS))
+
+
+def pilot_options(command: F) -> F:
+    """The same for many runs at once: what they may cost together is another matter."""
+    return _with_options(command, _OTHERS)
 
 
 def _with_options(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
@@ -87,8 +92,8 @@ def _with_options(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:
 
 
 _CAPS = (
-    click.option("--max-cost", type=_ABOVE_ZERO, metavar="DOLLARS", help="Ask before it costs more than that."),
-    click.option("--max-hours", type=_ABOVE_ZERO, metavar="HOURS", help="Ask before it takes longer than that."),
+    click.option("--max-cost", type=ABOVE_ZERO, metavar="DOLLARS", help="Ask before it costs more than that."),
+    click.option("--max-hours", type=ABOVE_ZERO, metavar="HOURS", help="Ask before it takes longer than that."),
 )
 _ALLOW_DIRTY = click.option(
     "--allow-dirty", is_flag=True, help="Go on with changed files; they are never committed."

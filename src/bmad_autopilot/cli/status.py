@@ -11,9 +11,8 @@ from ..board.reconcile import Drift
 from ..board.risks import Risk, epic_risks, find_risks
 from ..board.sprint import action_items
 from ..core.statuses import PARKED, Kind
-from ..project.traces import OUTPUT_FOLDER
 from .completing import complete_epic
-from .facts import Facts, drift_under_way, gather, one_epic, reasons, shown_path, terminal
+from .facts import Facts, drift_under_way, gather, has_runs, one_epic, reasons, shown_path, terminal
 
 if TYPE_CHECKING:
     from .under_way import UnderWay
@@ -28,16 +27,17 @@ SCHEMA_VERSION = 1
 @click.pass_context
 def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) -> None:
     """Where are we, and what comes next?"""
-    facts = gather(ctx)
+    facts, run = _with_runs(gather(ctx))
     if epic is not None:
-        facts = facts._replace(epics=[one_epic(facts, epic)])
-    run = _run(facts)
+        facts = facts.of(one_epic(facts, epic))
     # Of the story in hand board and story file differ by our own doing.
     drift = [item for item in drift_under_way(facts) if run is None or item.row.key != run.story]
     if epic is not None:
         risks = epic_risks(facts.epics)
     else:
         risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
+        if facts.lanes:  # their boards are written, and this one is not
+            risks = [risk for risk in risks if risk.code != "stale"]
     if as_json:
         click.echo(_document(facts, risks, drift, run))
         return
@@ -47,13 +47,18 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
     click.echo("\n".join(lines(facts, risks, drift, run, out, show_all=show_all, one_epic=epic is not None)))
 
 
-def _run(facts: Facts) -> "UnderWay | None":
+def _with_runs(facts: Facts) -> "tuple[Facts, UnderWay | None]":
     """Nothing about runs is imported where there has never been one."""
-    if not os.path.isdir(os.path.join(facts.project.root.path, OUTPUT_FOLDER, ".runs")):
-        return None
-    from .under_way import run_under_way
+    if not has_runs(facts):
+        return facts, None
+    from .under_way import not_over, run_under_way
 
-    return run_under_way(facts.project)
+    found = not_over(facts.project)
+    if not found:
+        return facts, None
+    from .lanes import with_lanes
+
+    return with_lanes(facts, [one.folder for one in found]), run_under_way(facts.project, found)
 
 
 def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWay | None") -> str:
@@ -64,8 +69,8 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWa
     from .upcoming import upcoming
 
     project, board = facts.project, facts.board
-    action = next_action(facts.epics)
-    retro = open_retrospective(facts.epics)
+    action = next_action(facts.here)
+    retro = open_retrospective(facts.here)
     why = reasons(facts)
     head: dict[str, object] = {
         "version": SCHEMA_VERSION,
@@ -97,6 +102,10 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWa
         from .under_way import document
 
         head["run"] = document(run)
+    if facts.lanes:
+        from .lanes import document as document_lanes
+
+        head["lanes"] = document_lanes(facts)
     epics = ", ".join(map(_epic, facts.epics))
     return f'{dumps(head, ensure_ascii=False)[:-1]}, "epics": [{epics}]}}'
 

@@ -31,7 +31,7 @@ def lines(
     one_epic: bool,
 ) -> Iterator[str]:
     project, board = facts.project, facts.board
-    action = next_action(facts.epics)
+    action = next_action(facts.here)
     view = StatusView(
         title=board.field("project") or os.path.basename(project.root.path),
         subtitle=f"{_bmad(facts)} · {shown_path(project, board.path)}",
@@ -44,7 +44,8 @@ def lines(
         show_all=show_all,
         one_epic=one_epic,
         titles=_titles(facts) if one_epic else {},
-        run=_run(run),
+        run=(*_run(run), *_lanes(facts)),
+        lanes={number: lane.branch for number, lane in facts.lanes.items()},
     )
     return render(view, out)
 
@@ -55,6 +56,14 @@ def _run(run: "UnderWay | None") -> tuple[str, ...]:
     from .under_way import told
 
     return tuple(told(run))
+
+
+def _lanes(facts: Facts) -> tuple[str, ...]:
+    if not facts.lanes:
+        return ()
+    from .lanes import told
+
+    return tuple(told(facts))
 
 
 def _beside(run: "UnderWay | None", coming: Next) -> Next:

@@ -7,6 +7,7 @@ from ..core.errors import AutopilotError
 from ..core.folding import fold
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..engine.lane import Lane, lane_from_json
+from ..engine.own_place import at_its_place
 from ..project.config import Config
 from ..project.open import Project
 from ..runs.journal import Journal
@@ -28,9 +29,11 @@ def take_over(config: Config, lane: Lane, run: RunRecord, folder: str) -> tuple[
     last = _last_call(run)
     if last is None:
         return (place,)
-    step, session = last
+    step, session, agent = last
     role = next((one.role for one in (*lane.workflow.steps, lane.workflow.fix) if one.name == step), "dev")
-    command = _RESUME.get(config.agent_of(role)) if role in config.roles else None  # a command step has no agent
+    if not agent and role in config.roles:  # a command step has no agent
+        agent = config.agent_of(role)
+    command = _RESUME.get(agent)
     return (f"{place} && {shlex.join((*command, session))}",) if command and session else (place,)
 
 
@@ -40,14 +43,18 @@ def take_over_from(project: Project, run: str) -> tuple[str, ...]:
     try:
         entries = Journal(run, lambda value: value).entries()
         record = fold((entry.kind, entry.data, entry.at) for entry in entries)
-        return take_over(project.config, lane_from_json(record.head), record, project.root.checkout)
+        lane = lane_from_json(record.head)
+        return take_over(project.config, lane, record, at_its_place(project, lane).root.checkout)
     except (AutopilotError, LookupError, TypeError, ValueError):
         return (place,)
 
 
-def _last_call(run: RunRecord) -> tuple[str, str] | None:
+def _last_call(run: RunRecord) -> tuple[str, str, str] | None:
+    """Its step, its conversation, who was called."""
     stories: list[StoryRecord] = [story for story in run.stories.values() if story.steps]
     steps: list[StepRecord] = [step for story in stories for step in story.steps if step.last]
     newest = max(steps, key=lambda step: step.number, default=None)
-    ended = newest.last.ended if newest and newest.last else None
-    return (newest.step, str(ended.get("session") or "")) if newest and ended else None
+    last = newest.last if newest else None
+    if newest is None or last is None or last.ended is None:
+        return None
+    return newest.step, str(last.ended.get("session") or ""), last.agent

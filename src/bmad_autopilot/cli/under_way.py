@@ -53,7 +53,7 @@ class UnderWay(NamedTuple):
         return self.question.in_short[:MAX_TEXT] if self.question else ""
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     at: float
     folder: str
     target: str
@@ -65,18 +65,20 @@ class _Found(NamedTuple):
         return os.path.basename(self.folder)
 
 
-def run_under_way(project: Project) -> UnderWay | None:
-    """The one that is looked after, else the one that `bmad resume` would go on with."""
+def not_over(project: Project) -> list[Found]:
+    """The newest first."""
     runs = runs_folder(project.root.path)
-    found = sorted(
+    return sorted(
         (one for session, name in find_runs(runs) if (one := _not_over(runs, session, name))), reverse=True
     )
-    if not found:
-        return None
+
+
+def run_under_way(project: Project, found: list[Found]) -> UnderWay | None:
+    """The one that is looked after, else the one that `bmad resume` would go on with."""
     from ..runs.supervisor import owners
     from .going_on import going_on
 
-    holders = {holder.run: holder for holder in owners(project.state_folder)}
+    holders = {run: holder for holder in owners(project.state_folder) for run in holder.run_ids}
     chosen = next((one for one in found if one.id in holders), None) or _to_resume(found)
     if chosen is None:
         return None
@@ -87,13 +89,13 @@ def run_under_way(project: Project) -> UnderWay | None:
     return UnderWay(chosen.id, chosen.story, holder is not None, pid, _working(chosen), question, goes_on, waits)
 
 
-def _to_resume(found: list[_Found]) -> _Found | None:
+def _to_resume(found: list[Found]) -> Found | None:
     from ..runs.journal import lane_entry
 
     return next((one for one in found if lane_entry(one.folder)), None)
 
 
-def _not_over(runs: str, session: str, name: str) -> _Found | None:
+def _not_over(runs: str, session: str, name: str) -> Found | None:
     folder = os.path.join(runs, session, name)
     try:
         state = read_object(os.path.join(folder, "state.json"))
@@ -107,19 +109,19 @@ def _not_over(runs: str, session: str, name: str) -> _Found | None:
     known = variables if isinstance(variables, dict) else {}
     target, story = text_of(known.get("target")), text_of(known.get("story"))
     step, last = state.get("current_step"), seconds_of(state.get("last_checkpoint"))
-    return _Found(last, folder, target, story, step if isinstance(step, int) else 0)
+    return Found(last, folder, target, story, step if isinstance(step, int) else 0)
 
 
-def _by_its_journal(folder: str, session: str) -> _Found | None:
+def _by_its_journal(folder: str, session: str) -> Found | None:
     from ..runs.finding import state_of
 
     state = state_of(folder, session)
     if state is None or state.status.value in _OVER:
         return None
-    return _Found(state.last_checkpoint, folder, "", "", state.current_step)
+    return Found(state.last_checkpoint, folder, "", "", state.current_step)
 
 
-def _pending(run: _Found) -> Pending | None:
+def _pending(run: Found) -> Pending | None:
     from ..runs.journal import last_entry
 
     entry = last_entry(run.folder)
@@ -148,7 +150,7 @@ def _open_question(folder: str) -> "Question | None":
     return None
 
 
-def _working(run: _Found) -> str:
+def _working(run: Found) -> str:
     """The checkpoint may be a step behind."""
     for number in (run.step + 1, run.step):
         for call in attempts_of(run.folder, number)[-1:]:

@@ -15,7 +15,9 @@ Command = tuple[str, str]  # what to type, what it is for
 
 
 def what_next(facts: Facts, *, one_epic: bool = False) -> Next:
-    action = next_action(facts.epics)
+    action = next_action(facts.here)
+    if action is None and facts.lanes:
+        return _elsewhere(facts)
     if action is None:
         return _nothing(facts, f" of {facts.epics[0].key}" if one_epic else "")
     return _something(facts, action, one_epic=one_epic)
@@ -36,6 +38,12 @@ def _something(facts: Facts, action: Action, *, one_epic: bool) -> Next:
     return Next(
         f"{step.name if step else 'checks of'} {action.story_id}, which is {row.status.raw}", tuple(commands)
     )
+
+
+def _elsewhere(facts: Facts) -> Next:
+    first, *others = (lane.key for lane in facts.lanes.values())
+    whole = f"{first} and {len(others)} more are" if others else f"{first} is"
+    return Next(f"nothing here: {whole} under way elsewhere", (("bmad autopilot", "go on with it"),))
 
 
 def _nothing(facts: Facts, where: str) -> Next:

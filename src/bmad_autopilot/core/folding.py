@@ -76,6 +76,8 @@ def _call(run: RunRecord, data: Data, at: float) -> None:
     step = found[1]
     if step.last is None or step.last.attempt < int(data["attempt"]):
         step.calls.append(CallRecord(int(data["attempt"]), str(data.get("cause", ""))))
+    if step.last is not None and step.last.ended is None:
+        step.last.agent = str(data.get("agent", ""))  # meant for one that met its limit: called of another
     step.again = False
 
 

@@ -17,6 +17,7 @@ class CallRecord:
     cause: str = ""
     ended: Data | None = None  # what it came to, once it was taken in
     handed_over: bool = False  # after it the story was in a person's hands
+    agent: str = ""  # who was called
 
     @property
     def finding(self) -> str:

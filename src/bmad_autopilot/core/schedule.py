@@ -16,6 +16,7 @@ class Stage(StrEnum):
     WAITS = "waits"  # for others, until its time comes
     ASKS = "asks"  # a person is asked
     BLOCKED = "blocked"  # given up, until somebody says so
+    HELD = "held"  # somebody has parked it, until that is taken back
 
 
 class LaneView(NamedTuple):
@@ -75,5 +76,5 @@ def choose_lane(
     if waits:
         times = [lane.until for lane in waits if lane.until is not None]
         return Choice(Phase.WAIT_COPILOT, waits[0].key, min(times, default=None))
-    blocked = [lane for lane in lanes if lane.stage in (Stage.BLOCKED, Stage.ASKS)]
+    blocked = [lane for lane in lanes if lane.stage in (Stage.BLOCKED, Stage.ASKS, Stage.HELD)]
     return Choice(Phase.BLOCKED, blocked[0].key) if blocked else Choice(Phase.DONE)

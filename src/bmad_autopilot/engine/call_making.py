@@ -3,13 +3,13 @@
 from ..core.records import RunRecord, StepRecord, StoryRecord
 from ..core.rules import Rule
 from ..core.statuses import Kind
-from ..gates.rows import as_before
+from ..gates.rows import Moved, as_before, strayed_rows, with_rows_back
 from ..workflows.pipelines import FIX_ISSUES, RETROSPECTIVE, Step
 from ..workflows.step_context import Answered, Halfway
 from .beginning import begin_story
 from .committing import calls_of, handed_over, head_before
 from .delivery.rounds import CONFLICT, POINTS, round_logs, round_points
-from .doors import CallId, CallOrder
+from .doors import CallId, CallOrder, Gathered
 from .judging import judge_call
 from .looking import Look, call_id, dollars_left
 from .loop_state import Loop
@@ -44,9 +44,11 @@ def _start(loop: Loop, look: Look, story: StoryRecord, step: Step, record: StepR
     last = record.last
     attempt = 1 if last is None else last.attempt if last.ended is None else last.attempt + 1
     named = CallId(record.number, record.step, attempt)
-    loop.note("call", story=story.key, step=step.name, role=step.role, number=named.number, attempt=attempt)
+    agent = loop.doors.caller(step).agent
+    whose = {"story": story.key, "step": step.name, "role": step.role, "agent": agent}
+    loop.note("call", **whose, number=named.number, attempt=attempt)
     order = _order(loop, named, story, step, record)
-    loop.doors.start(order._replace(now=look.tree.tree if look.tree else None))
+    loop.doors.start(order._replace(agent=agent, now=look.tree.tree if look.tree else None))
 
 
 def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
@@ -110,10 +112,21 @@ def take_in(loop: Loop, look: Look, rule: Rule) -> None:
     story = look.story or next(s for s in loop.run.stories.values() if s.current is record)
     step = look.at.step or (RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix)
     call = call_id(record, record.last)
-    got = loop.doors.gather(_order(loop, call, story, step, record))
+    got, strayed = _within_its_epic(loop, loop.doors.gather(_order(loop, call, story, step, record)))
     entry = judge_call(step, record, got, loop.doors.now(), loop.doors.random())
+    if strayed:
+        entry["put_back"] = [list(row) for row in strayed]
     if step == RETROSPECTIVE:  # it looks back, and moves nobody's row but its own
         for key, before, after in entry.get("rows", ()):
             if key not in look.rows or look.rows[key].kind is not Kind.RETROSPECTIVE:
                 loop.doors.set_row(key, as_before(key, before), after)
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
+
+
+def _within_its_epic(loop: Loop, got: Gathered) -> tuple[Gathered, list[Moved]]:
+    """In a work tree of its own a lane moves only its epic's rows: nobody but its agent can have moved another's,
+    whose own lane knows better. Where people work as well they are asked."""
+    strayed = strayed_rows(got.look, loop.lane.epic or "") if loop.doors.is_apart() else []
+    for key, before, after in strayed:
+        loop.doors.set_row(key, as_before(key, before), after)
+    return (got._replace(look=with_rows_back(got.look, strayed)), strayed) if strayed else (got, strayed)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from ..agents.attempts import Spec, private_folder
 from ..agents.environment import Identity, agent_environment
 from ..agents.launchers import Launcher, launch, launcher_from, stop_argv
-from ..agents.limits import limits_file, limits_folder, read_parked
 from ..agents.packages import PACKAGES
 from ..agents.permissions import permissions_for
 from ..agents.protocol import Agent, Call, HasStop, Request
@@ -26,6 +25,7 @@ from ..project.open import Project
 from ..project.programs import Question, ask, find_program
 from ..project.skills import Skill
 from ..workflows.pipelines import Step
+from .callers import parked
 
 # Set for the far side of a launcher too: they say nothing about anybody.
 _FAR = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
@@ -46,6 +46,17 @@ class Job(NamedTuple):
     resume: str | None = None
     seconds: float = 0.0  # time limit; 0: the project's
     dollars: float | None = None  # the most it may cost, where the client can be told
+    agent: str = ""  # who is called; empty: whoever the step's role names
+
+    @property
+    def called(self) -> str:
+        return self.agent or self.project.config.agent_of(self.step.role)
+
+    @property
+    def model(self) -> str | None:
+        """A role's model is its own agent's: another client would not know it."""
+        config, role = self.project.config, self.step.role
+        return config.roles[role].model if self.called == config.agent_of(role) else None
 
     @property
     def private(self) -> str:
@@ -65,12 +76,12 @@ class AccountParked(AutopilotError):
         self.until = until
 
 
-def skill_for(project: Project, step: Step) -> Skill | None:
+def skill_for(project: Project, step: Step, agent: str = "") -> Skill | None:
     """The skill this step needs, as its agent calls it; None for a step with a prompt of our own. Looked for
     before anything is started: an agent that does not know a slash name takes it for plain words."""
     if step.skill is None:
         return None
-    agent = project.config.agent_of(step.role)
+    agent = agent or project.config.agent_of(step.role)
     skill = project.find_skill(agent, step.skill)
     if skill is None or not skill.usable:
         raise UsageError(f"BMAD's {step.skill} is not installed for {agent}", hint="bmad doctor")
@@ -78,18 +89,17 @@ def skill_for(project: Project, step: Step) -> Skill | None:
 
 
 def _refuse_while_parked(agent: str) -> None:
-    path = limits_file(limits_folder(os.environ), agent, os.environ)
-    parked = read_parked(path, time.time()).parked
-    if parked is not None:
-        raise AccountParked(agent, parked.kind, parked.until)
+    limit = parked(agent)
+    if limit is not None:
+        raise AccountParked(agent, limit.kind, limit.until)
 
 
 def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spec:
     """Start the attempt in `folder`. Whatever refuses it does so before `ready` is called."""
     project, config = job.project, job.project.config
-    agent = find_agent(config.agent_of(job.step.role), config.agents)
+    agent = find_agent(job.called, config.agents)
     _refuse_while_parked(agent.name)
-    launcher = _launcher(project, job.step.role)
+    launcher = _launcher(project, job.step.role, job.called)
     request = _request(job, launcher)
     environment = _environment(job, agent, launcher)
     call, stop = _placed(agent, request, launcher, job.id, environment)
@@ -127,7 +137,7 @@ def _request(job: Job, launcher: Launcher | None) -> Request:
         session=str(uuid.uuid4()),
         worktree=worktree,
         skill=_listed_name(job.skill) if job.skill else None,
-        model=config.roles[job.step.role].model,
+        model=job.model,
         max_dollars=job.dollars,
         resume=job.resume,
         permissions=permissions,
@@ -168,8 +178,8 @@ def _spec(job: Job, agent: Agent, request: Request, launcher: Launcher | None, s
     )
 
 
-def _launcher(project: Project, role: str) -> Launcher | None:
-    name = project.config.launcher_of(role)
+def _launcher(project: Project, role: str, agent: str) -> Launcher | None:
+    name = project.config.launcher_of(role, agent)
     return launcher_from(name, project.config.launchers[name]) if name else None
 
 

@@ -36,6 +36,14 @@ class CallId(NamedTuple):
     attempt: int
 
 
+class Caller(NamedTuple):
+    """Who is called for a step."""
+
+    agent: str
+    until: float = 0.0  # its account rests till then, and nobody stands in for it; 0: it can be called
+    lacks: str = ""  # why the one that should stand in for it cannot
+
+
 class CallOrder(NamedTuple):
     """One agent call: what it is for, and what it is told."""
 
@@ -62,6 +70,7 @@ class CallOrder(NamedTuple):
     must_change: bool = False  # checks have failed: nothing but a change mends that
     variables: Mapping[str, Any] = {}  # the run's so far
     artefacts: tuple[tuple[str, str], ...] = ()  # what steps before have left: step, and path in the run's folder
+    agent: str = ""  # who is called; empty: whoever its role names
 
 
 class Question(NamedTuple):
@@ -182,6 +191,9 @@ class Doors(Protocol):
         """The paths that differ between two work trees."""
 
     def is_tidy(self) -> bool: ...
+    def is_apart(self) -> bool:
+        """The work tree is the lane's own: people work elsewhere."""
+
     def commit(self, order: CommitOrder) -> str: ...
     def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         """Save the work tree under a ref, then take what these calls changed and nobody committed out of it. The
@@ -199,7 +211,7 @@ class Doors(Protocol):
         """Nothing, where it was started before, or cannot be just now."""
 
     def gather(self, order: CallOrder) -> Gathered: ...
-    def parked_until(self, role: str) -> float: ...
+    def caller(self, step: Step) -> Caller: ...
     def clear_state(self, story: str) -> None: ...
     def left_question(self, story: str) -> Asked | None:
         """The first in its agent-state file that nobody has answered."""

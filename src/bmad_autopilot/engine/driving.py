@@ -21,7 +21,6 @@ from ..runs.finding import Run
 from ..runs.half_forks import refuse_half
 from ..runs.journal import Journal, lane_entry
 from ..runs.layout import runs_folder
-from ..runs.requests import clear_request
 from ..runs.supervisor import NAME, Supervision, hold, workflow_lock
 from .lane import Lane, lane_from_json
 from .left_out import frozen_lane, keep_left_out, leave_out_output
@@ -179,7 +178,7 @@ def drive(
     kind = WorkflowWorld if lane.is_workflow else World
     world = kind(project, lane, folder, journal, waiting, tell, human)
     world.forge_maker = forge
-    world.slot, world.turn = seats
+    world.slot, world.turn, world.held_back = seats
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:
@@ -190,7 +189,6 @@ def drive(
                 run = fold(world.entries())
                 keeper.begin(run, world.entries())
             if resumed:
-                clear_request(folder)
                 sweep_artefacts(folder)
                 if run.settings and run.settings == world.settings():  # as somebody has answered
                     lane = world.settle(keep=run.keeps_settings)

@@ -7,6 +7,7 @@ from ..board.sprint import Row as BoardRow
 from ..core.errors import AutopilotError
 from ..core.facts import Call, Facts, Question, Rest
 from ..core.records import CallRecord, Data, RunRecord, StepRecord, StoryRecord
+from ..workflows.pipelines import Step
 from .doors import Advance, Asked, CallId, Doors, Tree
 from .lane import Lane
 from .position import Position
@@ -107,8 +108,8 @@ def call_of(doors: Doors, record: StepRecord | None) -> Call:
     return Call.RUNNING if state == RUNNING else Call.ENDED
 
 
-def rest_of(doors: Doors, role: str, record: StepRecord | None) -> tuple[Rest, float | None]:
-    until = doors.parked_until(role)
+def rest_of(doors: Doors, step: Step, record: StepRecord | None) -> tuple[Rest, float | None]:
+    until = doors.caller(step).until
     if until > doors.now():
         return Rest.LIMIT, until
     pause = pause_until(record)

@@ -209,7 +209,7 @@ def _rest(doors: Doors, look: Look) -> tuple[Rest, float | None]:
     step, record = look.at.step, look.at.record
     if step is None or look.facts.call in (Call.GOOD, Call.CHANGES):
         return Rest.NONE, None
-    return rest_of(doors, step.role, record)
+    return rest_of(doors, step, record)
 
 
 def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts) -> Look:
@@ -220,7 +220,7 @@ def _after_stories(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, 
     stories = stories_of(lane, rows)
     odd = [row for row in stories if row.meaning != DONE]
     looks_back = _retrospective_due(lane, run, rows, retro)
-    rest, until = rest_of(doors, RETROSPECTIVE.role, retro) if looks_back else (Rest.NONE, None)
+    rest, until = rest_of(doors, RETROSPECTIVE, retro) if looks_back else (Rest.NONE, None)
     facts = facts._replace(
         target=Target.LEFT_OUT if odd and lane.scope == "epic" and not run.left_out else Target.OVER,
         epic=_epic_after(lane, run, rows, epic),

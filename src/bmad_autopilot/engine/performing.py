@@ -4,9 +4,10 @@ is done already, so that a crash at any point loses nothing and repeats nothing.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.facts import Call, Delivery
+from ..core.facts import Call, Delivery, Rest
 from ..core.rules import Action, Rule
 from ..core.statuses import DONE, IN_PROGRESS, Kind
+from ..workflows.pipelines import RETROSPECTIVE
 from . import call_making, questioning
 from .beginning import begin_story
 from .checkpointing import checkpoint_order
@@ -18,7 +19,8 @@ from .loop_state import Loop
 from .observing import RETRO
 
 MAX_SUMMARY = 8000
-_STEP_ASIDE = (Action.ASK, Action.OPEN_ROUND, Action.FINISH)  # after these it may be long before it is merged
+# What it is merged by is over with these, or it may be long before it is.
+_STEP_ASIDE = (Action.ASK, Action.OPEN_ROUND, Action.CLEAR_BRANCH, Action.FINISH)
 
 
 Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, where it has
@@ -67,7 +69,9 @@ def _wait_for_agent(loop: Loop, look: Look, rule: Rule) -> None:
 
 def _wait_until(loop: Loop, look: Look, rule: Rule) -> None:
     if loop.run.resting != look.until:
-        loop.note("resting", why=str(look.facts.rest), until=look.until)
+        step = look.at.step or RETROSPECTIVE
+        lacks = loop.doors.caller(step).lacks if look.facts.rest is Rest.LIMIT else ""
+        loop.note("resting", why=str(look.facts.rest), until=look.until, **({"lacks": lacks} if lacks else {}))
     loop.doors.wait(look.until, None)
 
 

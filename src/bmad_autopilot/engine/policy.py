@@ -57,7 +57,7 @@ def _committed(project: Project) -> _Committed | None:
     base = base_branch(git, project.config.base_branch) if git.work_tree is not None else None
     if base is None:
         return None
-    part = os.path.relpath(project.root.path, git.top)
+    part = os.path.relpath(project.root.checkout, git.top)
 
     def read(name: str) -> bytes:
         path = os.path.normpath(f"{part}/{name}")

@@ -9,6 +9,7 @@ from ..project.open import Project
 from ..runs.checkpoints import Checkpoint
 from ..runs.finding import Run
 from ..runs.layout import runs_folder
+from ..runs.requests import clear_request
 from ..runs.supervisor import hold
 from .driving import NOTHING, RunEnd, go_on, lane_at, lane_of, supervise
 from .forking import Fork, fork_run
@@ -30,6 +31,7 @@ def resume_run(
         raise _not_understood(run.id)
     project = with_policy(project, told)
     with supervise(project, lane, "resume", run.id):
+        clear_request(run.folder)
         return go_on(project, run.folder, told, human, NO_CAPS, unattended=unattended)
 
 
@@ -62,5 +64,6 @@ def resume_fork(project: Project, at: Checkpoint, *, told: Told, human: Human | 
     with supervise(project, lane, f"resume --checkpoint {at.id}") as supervision:
         fork = fork_run(project, at)
         supervision.takes_up(fork.run_id)
+        clear_request(fork.folder)
         told("forked", {**fork.said, "steps": lane.stories * len(lane.workflow.steps)}, time.time())
         return go_on(project, fork.folder, told, human, NO_CAPS)

@@ -14,6 +14,7 @@ from ..runs.cut_short import cut_short, set_paused
 from ..runs.finding import Run, unfinished
 from ..runs.half_forks import refuse_half
 from ..runs.layout import SESSION, make_run, runs_folder
+from ..runs.requests import clear_request
 from ..runs.state import Status
 from ..runs.supervisor import busy_runs, hold
 from .adopting import adopt_lane, take_over
@@ -47,6 +48,7 @@ def start_run(
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:
         for before in _under_way(project, scope, row, session):
             supervision.takes_up(before.id)
+            clear_request(before.folder)
             one = "story" if scope == "epic" else scope
             end = go_on(project, before.folder, told, human, caps, scope=one, unattended=unattended)
             if end.lane.key == row.key or end.status not in ("completed", "not-done"):

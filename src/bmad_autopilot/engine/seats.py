@@ -94,3 +94,4 @@ class Seats(NamedTuple):
 
     slot: Seat = Seat()  # for its agent
     turn: Seat = Seat()  # to be merged
+    held_back: Callable[[], bool] = lambda: False  # no lane starts a call any more

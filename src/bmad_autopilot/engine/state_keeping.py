@@ -147,6 +147,8 @@ class StateKeeper:
         return "running"
 
     def _agent(self, step: StepRecord) -> str:
+        if step.last is not None and step.last.agent:
+            return step.last.agent
         workflow = self._lane.workflow
         role = next((one.role for one in (*workflow.steps, workflow.fix) if one.name == step.step), "dev")
         config = self._project.config

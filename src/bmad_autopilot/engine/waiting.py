@@ -14,6 +14,9 @@ from .closing import BLOCKED_GRACE, RESCAN, end_deaf_shim
 from .wakeups import FileWatch
 
 PROGRESS_SECONDS = 1.0
+MOST_TOLD = 5  # calls a second, of all lanes together: a line about each of twenty every second is read by nobody
+
+_called: "set[Waiting]" = set()  # who of this process waits for a call just now
 
 
 class Waiting:
@@ -79,10 +82,11 @@ class Waiting:
         shim = watch(folder)
         self._watch(files)
         deadline = time.monotonic() + min(RESCAN, BLOCKED_GRACE)
+        _called.add(self)
         try:
             while True:
                 left = deadline - time.monotonic()
-                step = min(left, PROGRESS_SECONDS) if progress is not None else left
+                step = min(left, _pace()) if progress is not None else left
                 waited_for = (shim, self._files) if shim is not None else (self._files,)
                 if left <= 0 or self._poll(waited_for, max(0.0, step)):
                     break
@@ -91,6 +95,7 @@ class Waiting:
             if shim is not None:
                 end_deaf_shim(folder, shim)
         finally:
+            _called.discard(self)
             if shim is not None:
                 shim.close()
 
@@ -114,3 +119,8 @@ class Waiting:
         if self._files is not None:
             self._files.clear()
         return bool(ready)
+
+
+def _pace() -> float:
+    """Seconds between two words about one call."""
+    return max(PROGRESS_SECONDS, len(_called) / MOST_TOLD)

@@ -11,16 +11,23 @@ READY_MS = 100
 
 
 class FileWatch:
-    """Readable (for select and poll) when one of these files was written, replaced, made or removed."""
+    """Readable (for select and poll) when one of these files was written, replaced, made or removed. Once at first
+    in any case: somebody has to look at what happened before we were listening."""
 
     def __init__(self, paths: Iterable[str]) -> None:
+        from .inotify import inotify
+
         self._paths = {os.path.realpath(path) for path in paths}
         self._read, self._write = os.pipe()
         for fd in (self._read, self._write):
             os.set_blocking(fd, False)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        self._inotify = inotify()
+        if self._inotify is not None:
+            self._inotify.add(self._paths, self._tell)
+            self._tell()
+        else:
+            self._stop = threading.Event()
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def fileno(self) -> int:
         return self._read
@@ -31,8 +38,12 @@ class FileWatch:
                 pass
 
     def close(self) -> None:
-        """At once; the thread ends by itself within moments."""
-        self._stop.set()
+        """At once; a thread of its own ends by itself within moments."""
+        if self._inotify is not None:
+            self._inotify.remove(self._tell)
+            os.close(self._write)
+        else:
+            self._stop.set()
         os.close(self._read)
 
     def _watch(self) -> None:
@@ -58,7 +69,7 @@ class FileWatch:
             raise_interrupt=False,
             yield_on_timeout=True,
         )
-        first = True  # what happened before we were listening: have it looked at once
+        first = True
         for found in changes:
             if found or first:
                 self._tell()

@@ -19,7 +19,7 @@ def observe_workflow(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
     look = Look(facts._replace(epic=Epic.UNLISTED, target=target, call=call), story=story, at=at)
     if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop or at.step is None:
         return look
-    rest, until = rest_of(doors, at.step.role, at.record)
+    rest, until = rest_of(doors, at.step, at.record)
     facts = look.facts._replace(
         step=Step.WORK, rest=rest, tries=tries_left(at.record), budget=has_budget(doors, lane, run)
     )

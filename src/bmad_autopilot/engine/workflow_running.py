@@ -11,6 +11,7 @@ from ..project.open import Project
 from ..runs.finding import Run, unfinished
 from ..runs.journal import lane_entry
 from ..runs.layout import SESSION, folder_name, runs_folder
+from ..runs.requests import clear_request
 from ..runs.state import Status
 from ..workflows.pipelines import Workflow
 from .driving import NOTHING, RunEnd, drive, go_on, lane_of, supervise
@@ -54,6 +55,7 @@ def start_workflow(
         if before is not None:
             _compare(before, workflow, variables, told)
             supervision.takes_up(before.id)
+            clear_request(before.folder)
             return go_on(project, before.folder, told, human, caps)
         folder = new_folder(project, lane)
         supervision.takes_up(os.path.basename(folder))

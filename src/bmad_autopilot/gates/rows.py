@@ -1,6 +1,6 @@
 """other-row: an agent's own row is its claim; every other row stays where it is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..core.keys import Identity, identify
@@ -51,6 +51,20 @@ def moved_rows(look: WorkLook) -> list[Moved]:
         for row in _pairs(before, after, known)
         if not _is_own(look, row.key, known) and (row.before or _is_begun(known[row.key].kind, row.after))
     ]
+
+
+def strayed_rows(look: WorkLook, epic: str) -> list[Moved]:
+    """Rows of other epics that are not as they were."""
+    moved = moved_rows(look)
+    known = identify(dict.fromkeys((*look.rows_before, *(look.rows_after or ())))) if moved else {}
+    return [row for row in moved if known[row.key].epic not in (None, epic)]
+
+
+def with_rows_back(look: WorkLook, moved: Iterable[Moved]) -> WorkLook:
+    """As it looks once these are where they were."""
+    rows = dict(look.rows_after or {})
+    rows.update((row.key, as_before(row.key, row.before)) for row in moved)
+    return look._replace(rows_after=rows)
 
 
 def as_before(key: str, before: str) -> str:

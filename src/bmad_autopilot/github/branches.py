@@ -8,7 +8,7 @@ from ..core.errors import ConflictError
 from . import switching, taking_in
 from .commits import commit_tree
 from .git import Git, GitError, check_revision
-from .history import Commit, base_branch, commits_between, is_ancestor
+from .history import Commit, base_branch, branch_of, commits_between, is_ancestor
 from .identities import OURS, Identity
 from .remotes import HEADS, Remote
 from .taking_in import Merge, Taken
@@ -121,17 +121,24 @@ class Branches:
         named = [path for path in paths[:MOST_NAMED] if path.isprintable()]
         whole = len(named) == len(paths)
         files = " ".join(shlex.quote(path) for path in named)
+        apart = self._worktree_of(branch)
         steps = [
             f"git fetch {remote} {shlex.quote(base)}",
-            f"git switch {shlex.quote(branch)}",
-            f"git merge {shlex.quote(instead or f'{remote}/{base}')}",
+            f"cd {shlex.quote(apart)}" if apart else f"git switch {shlex.quote(branch)}",
+            command("merge-driver", "run", "--", "git", "merge", instead or f"{remote}/{base}"),
             f"# resolve {files}" + ("" if whole else f" and {len(paths) - len(named)} more"),
             f"git add -- {files}" if whole and named else "git add --update",
             "git commit --no-edit",
             f"git push {remote} {shlex.quote(branch)}",
+            *(["cd -"] if apart else []),
             command("autopilot", "--continue"),
         ]
         return "\n".join(steps)
+
+    def _worktree_of(self, branch: str) -> str:
+        """Where it is checked out, if in a worktree that we stand in: git switches no other to it."""
+        tree = self._git.work_tree
+        return tree.top if tree is not None and tree.is_linked and branch_of(self._git) == branch else ""
 
     def _exists(self, revision: str) -> bool:
         check_revision(revision)

@@ -11,7 +11,7 @@ from ..files import Text
 from .git import Git
 from .identities import OURS, Identity
 from .messages import STEP
-from .trees import MAX_FILE
+from .trees import read_versions
 
 MAX_COMMITS = 100  # that changed the board, the newest; a row set before them was nobody's of late
 _ENTRY = f"%H%x00%P%x00%cn%x00%ce%x00%(trailers:key={STEP},valueonly)"
@@ -50,7 +50,7 @@ class _Hands:
             sha: _Commit(sha, parents.split(), Identity(name, email) == OURS or bool(steps.strip()))
             for sha, parents, name, email, steps in rows
         }
-        self._contents = _contents(git, [f"{sha}:{path}" for sha in self._commits])
+        self._contents = read_versions(git, path, self._commits)
         self._read: dict[str, Statuses] = {}
 
     def of(self, keys: Iterable[str], *versions: bytes) -> list[frozenset[str]]:
@@ -84,23 +84,3 @@ class _Hands:
             except FileError:
                 self._read[sha] = {}
         return self._read[sha]
-
-
-def _contents(git: Git, names: list[str]) -> dict[str, bytes]:
-    """By commit; what is missing, or larger than any board, is left out."""
-    if not names or any("\n" in name for name in names):
-        return {}
-    out = git.ask("cat-file", "--batch", feed="\n".join(names).encode("utf-8", "surrogateescape") + b"\n").out
-    found = {}
-    start = 0
-    for name in names:
-        end = out.index(b"\n", start)
-        words = out[start:end].split(b" ")
-        start = end + 1
-        if words[-1] == b"missing":
-            continue
-        size = int(words[-1])
-        if words[-2] == b"blob" and size <= MAX_FILE:
-            found[name.partition(":")[0]] = out[start : start + size]
-        start += size + 1
-    return found

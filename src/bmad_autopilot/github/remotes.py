@@ -11,7 +11,8 @@ from .remote_errors import remote_error
 
 SECONDS = 180.0
 HEADS = "refs/heads/"
-ROUNDS = 3  # how often a branch may vanish between looking and fetching
+ROUNDS = 3  # how often a branch may change between looking and fetching
+_MEANWHILE = ("remote ref", "cannot lock ref")  # deleted there since we looked; fetched here by another lane
 
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND")
 # Its words are read, so they must be git's own; and no helper may open a window.
@@ -75,7 +76,7 @@ class Remote:
                 self._fetch([branch for branch in changed if heads[branch]])
                 break
             except ForgeError as error:
-                if last == 0 or "remote ref" not in error.message:  # deleted since we looked
+                if last == 0 or not any(word in error.message for word in _MEANWHILE):
                     raise
         return self._known(branches)
 

@@ -96,3 +96,27 @@ def read_file(git: Git, revision: str, path: str) -> bytes | None:
         found, most = f"{blob.size / 1e6:.1f} MB", f"at most {MAX_FILE / 1e6:.0f} MB"
         raise GitError(f"{path} in {revision} is too large to be read", found=found, expected=most)
     return git.ask("cat-file", "blob", blob.object).out
+
+
+def read_versions(git: Git, path: str, revisions: Iterable[str]) -> dict[str, bytes]:
+    """One file as each of these has it, by one process for all. What is missing, or larger than any file of ours,
+    is left out."""
+    wanted = list(revisions)
+    check_revision(*wanted)
+    if not wanted or "\n" in path:
+        return {}
+    feed = "".join(f"{revision}:{path}\n" for revision in wanted).encode("utf-8", "surrogateescape")
+    out = git.ask("cat-file", "--batch", feed=feed).out
+    found = {}
+    start = 0
+    for revision in wanted:
+        end = out.index(b"\n", start)
+        words = out[start:end].split(b" ")
+        start = end + 1
+        if words[-1] == b"missing":
+            continue
+        size = int(words[-1])
+        if words[-2] == b"blob" and size <= MAX_FILE:
+            found[revision] = out[start : start + size]
+        start += size + 1
+    return found

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import Place
 from ..files import read_text
-from .config import Config, GitHub
+from .config import MOST_AT_ONCE, Config, GitHub
 
 MAX_CONFIG = 256 * 1024
 MAX_NUMBER = 1_000_000
@@ -50,13 +50,15 @@ class AutopilotConfig(NamedTuple):
 
     def added_to(self, config: Config) -> Config:
         """What it sets and the project's own settings leave as it was."""
+        parallel = config.parallel or min(int(self.values.get("PARALLEL_MODE", 0)), MOST_AT_ONCE)
         interval = int(self.values.get("CHECK_INTERVAL", 0))
+        looks = int(self.values.get("PARALLEL_CHECK_INTERVAL", 0)) if parallel else 0
         minutes = {
             "review_patience": self._waits("MAX_COPILOT_WAIT", interval),
             "check_patience": self._waits("MAX_CHECK_WAIT", interval),
         }
         pending = int(self.values.get("MAX_PENDING_PRS", 0))
-        found = {"check_interval": interval, "max_pending": pending, **minutes}
+        found = {"check_interval": looks or interval, "max_pending": pending, **minutes}
         found = {name: min(max(value, BOUNDS[name][0]), BOUNDS[name][1]) for name, value in found.items() if value}
         usual = GitHub()
         kept: dict[str, Any] = {
@@ -64,6 +66,7 @@ class AutopilotConfig(NamedTuple):
         }
         return config._replace(
             base_branch=config.base_branch or self.base_branch,
+            parallel=parallel,
             github=config.github._replace(**kept),
             diagnostics=(*config.diagnostics, *self.diagnostics),
         )

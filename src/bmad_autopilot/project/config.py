@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow, StandingAnswer
 
 ROLES = ("sm", "dev", "revisor", "qa")
+MOST_AT_ONCE = 50  # agents
 ALL = "all"  # the answers that hold for every skill, the choice that holds for every cause
 
 
@@ -23,6 +24,7 @@ class Role(NamedTuple):
     agent: str | None = None
     model: str | None = None
     launcher: str | None = None  # None: the agent's own, else here on this machine
+    fallback: str | None = None  # None: the project's
 
 
 class Commands(NamedTuple):
@@ -70,11 +72,13 @@ class Config(NamedTuple):
     agent: str = "claude"
     base_branch: str | None = None  # None: asked of git
     stale_days: int = 7
+    fallback: str | None = None  # None: a limit of the agent's account is waited for
     delivery: str = "github"
     merge: str = "when-approved"
     require_review: str = "copilot"
     require_checks: bool = True
     dependencies: str = "order"
+    parallel: int = 0  # agents at once, each in a worktree; 0: one epic at a time, in the checkout
     github: GitHub = GitHub()
     worktrees: WorktreeSettings = WorktreeSettings()
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
@@ -106,9 +110,18 @@ class Config(NamedTuple):
     def agent_of(self, role: str) -> str:
         return self.roles[role].agent or self.agent
 
-    def launcher_of(self, role: str) -> str | None:
-        """The role's, else its agent's; None: no launcher."""
-        custom = self.agents.get(self.agent_of(role))
+    def fallback_of(self, role: str) -> str | None:
+        """Who is called while the account of the role's agent rests. Nobody stands in for themselves."""
+        named = self.roles[role].fallback or self.fallback
+        return named if named != self.agent_of(role) else None
+
+    def agents_of(self, role: str) -> tuple[str, ...]:
+        """All that may be called for it, the first choice first."""
+        return tuple(filter(None, (self.agent_of(role), self.fallback_of(role))))
+
+    def launcher_of(self, role: str, agent: str = "") -> str | None:
+        """The role's, else its agent's; None: no launcher. `agent`: who is called for it, if not its own."""
+        custom = self.agents.get(agent or self.agent_of(role))
         return self.roles[role].launcher or (custom.launcher if custom else None)
 
     def client_of(self, agent: str) -> str:

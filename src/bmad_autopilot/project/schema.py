@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..core.owes import Owes
 from ..core.statuses import IN_PROGRESS, READY, REVIEW
-from .config import ALL, ROLES, Commands, Config, GitHub, Role, WorktreeSettings
+from .config import ALL, MOST_AT_ONCE, ROLES, Commands, Config, GitHub, Role, WorktreeSettings
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
@@ -119,6 +119,14 @@ def _role(role: str) -> tuple[Key, ...]:
         Key(f"roles.{role}", "agent", TEXT, f"The agent that {does}.", AGENTS, refers="agents"),
         Key(f"roles.{role}", "model", TEXT, f"The model that {does}."),
         Key(f"roles.{role}", "launcher", TEXT, f"Where the agent runs that {does}.", refers="launchers"),
+        Key(
+            f"roles.{role}",
+            "fallback",
+            TEXT,
+            f"The agent that {does} while the first one's account has met its limit.",
+            AGENTS,
+            refers="agents",
+        ),
     )
 
 
@@ -130,6 +138,14 @@ KEYS: tuple[Key, ...] = (
     Key("", "board", TEXT, "Path of the sprint-status.yaml to use, where there are several."),
     Key("", "workflow", TEXT, "The steps a story goes through.", WORKFLOWS, refers="workflows"),
     Key("", "agent", TEXT, "The coding agent that does the work.", AGENTS, refers="agents"),
+    Key(
+        "",
+        "fallback",
+        TEXT,
+        "The agent that goes on while the first one's account has met its limit.",
+        AGENTS,
+        refers="agents",
+    ),
     Key("", "base_branch", TEXT, "The branch that finished work is merged into."),
     Key(
         "",
@@ -153,6 +169,15 @@ KEYS: tuple[Key, ...] = (
         TEXT,
         "What an epic waits for: the one before it, those declared, or nothing.",
         DEPENDENCIES,
+    ),
+    Key(
+        "",
+        "parallel",
+        NUMBER,
+        "Agents of `bmad autopilot` at once, each epic in a worktree; 0: one epic at a time, in the checkout.",
+        (),
+        0,
+        MOST_AT_ONCE,
     ),
     Key("", "stale_days", NUMBER, "Days without a change after which the board is called stale.", (), 1, 3650),
     _minutes("story_timeout", "an agent may work on a step before a person is asked", 1440),

@@ -1,4 +1,5 @@
-"""What somebody at another terminal asks of a run under way: `request.json` in its folder, until it is resumed."""
+"""What somebody at another terminal asks of a run under way: `request.json` in its folder, until it is resumed; of
+the autopilot and all its runs: in the folder of the project's state, until the next supervisor."""
 
 import os
 import time

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -12,12 +12,15 @@ from ..core.errors import ConflictError, FileError
 from ..files import is_locked, locked, read_bytes
 from .json_files import number_of, text_of
 from .layout import folder_name
+from .requests import clear_request
 from .times import seconds_of
 
 NAME = "supervisor.lock"
 _WORKFLOWS = "workflow."
 MAX_NOTE = 64 * 1024
 MAX_COMMAND = 500
+MAX_RUNS = 500
+AUTOPILOT = "autopilot"  # the command that looks after several runs
 
 _PATIENCE = 0.3  # seconds: whoever asks for the owner holds the lock for a moment
 _NOTE_SECONDS = 0.2  # an owner writes its note right after it has the lock
@@ -29,8 +32,14 @@ class Owner(NamedTuple):
     pid: int = 0
     host: str = ""
     command: str = ""
-    run: str = ""
+    run: str = ""  # the one in hand
     started_at: float = 0.0
+    runs: tuple[str, ...] = ()  # all that it looks after; an older version notes only the one in hand
+    ready: bool = False  # the autopilot: what it needs is there, and it has begun
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(os.path.basename(run) for run in (*self.runs, self.run) if run))
 
 
 class Supervision:
@@ -43,8 +52,19 @@ class Supervision:
 
     def takes_up(self, run: str) -> None:
         """Say which run is looked after from now on."""
-        self._me = self._me._replace(run=run)
-        self._write(self._me)
+        self.looks_after((), run)
+
+    def looks_after(self, runs: Sequence[str], run: str) -> None:
+        """All of these, and this one just now."""
+        self._say(self._me._replace(run=run, runs=tuple(runs[:MAX_RUNS])))
+
+    def is_ready(self) -> None:
+        self._say(self._me._replace(ready=True))
+
+    def _say(self, me: Owner) -> None:
+        if me != self._me:
+            self._me = me
+            self._write(me)
 
     def _write(self, owner: Owner) -> None:
         """In place: a new file in its place would have a lock of its own. Emptied first, so that nobody reads the
@@ -69,6 +89,8 @@ def hold(state_folder: str, command: str, run: str = "", name: str = NAME) -> It
             held.enter_context(locked(path, seconds=_PATIENCE))
         except ConflictError:
             raise _taken(owner(state_folder, name) or Owner()) from None
+        if name == NAME:
+            clear_request(state_folder)  # was meant for somebody before us: nobody knows yet that we are here
         yield Supervision(path, Owner(os.getpid(), socket.gethostname(), command[:MAX_COMMAND], run, time.time()))
 
 
@@ -89,14 +111,21 @@ def owners(state_folder: str) -> list[Owner]:
 
 def busy_runs(state_folder: str) -> set[str]:
     """Runs that somebody looks after right now."""
-    return {os.path.basename(one.run) for one in owners(state_folder)}
+    return {run for one in owners(state_folder) for run in one.run_ids}
 
 
 def owner_of(state_folder: str, run: str) -> Owner | None:
     """Who looks after this run now; else whoever is at work on anything that it could not go on beside."""
     found = owners(state_folder)
-    own = next((one for one in found if os.path.basename(one.run) == run), None)
+    own = next((one for one in found if run in one.run_ids), None)
     return own or owner(state_folder)
+
+
+def refuse_second(state_folder: str) -> None:
+    """Where somebody is the project's supervisor already."""
+    found = owner(state_folder)
+    if found is not None:
+        raise _taken(found)
 
 
 def owner(state_folder: str, name: str = NAME) -> Owner | None:
@@ -121,12 +150,13 @@ def described(owner: Owner) -> str:
 
 
 def _taken(owner: Owner) -> ConflictError:
-    run = f", run {os.path.basename(owner.run)}" if owner.run else ""
+    ids = owner.run_ids
+    run = f", run {ids[0]}" if len(ids) == 1 else f", {len(ids)} runs" if ids else ""
     return ConflictError(
         "another supervisor is at work in this project",
         found=f"{described(owner)}{run}",
         expected="one supervisor per project, and one per session of a workflow",
-        hint="bmad status shows where it is, bmad answer answers its questions; Ctrl-C there ends it",
+        hint="bmad status shows where it is, bmad answer answers its questions; bmad stop or Ctrl-C there ends it",
     )
 
 
@@ -143,4 +173,10 @@ def _read(path: str) -> Owner | None:
         text_of(data.get("command")),
         text_of(data.get("run")),
         seconds_of(data.get("started_at")),
+        _runs_of(data.get("runs")),
+        data.get("ready") is True,
     )
+
+
+def _runs_of(found: object) -> tuple[str, ...]:
+    return tuple(filter(None, map(text_of, found[:MAX_RUNS]))) if isinstance(found, list) else ()

@@ -11,6 +11,7 @@ from ..core.statuses import DONE, Kind
 from ..engine.delivery.rounds import round_key
 from ..engine.doors import (
     Asked,
+    Caller,
     CallId,
     CallOrder,
     CheckpointOrder,
@@ -21,6 +22,7 @@ from ..engine.doors import (
 )
 from ..engine.lane import Lane
 from ..runs.state import SHORT_ID, checkpoint_digest
+from ..workflows.pipelines import Step
 from .faults import INTENTS, Phase
 from .log import Actor, Effect
 from .memory import World
@@ -161,6 +163,9 @@ class MemoryDoors(MemoryPeople):
         known = self.world.calls.get((self.run, call))
         return known.state if known else "new"
 
+    def is_apart(self) -> bool:
+        return False
+
     def has_slot(self) -> bool:
         return True
 
@@ -183,8 +188,8 @@ class MemoryDoors(MemoryPeople):
         self._done("gather", call=order.id)
         return got
 
-    def parked_until(self, role: str) -> float:
-        return self.world.parked_until
+    def caller(self, step: Step) -> Caller:
+        return Caller("", self.world.parked_until)  # one account for all
 
     def clear_state(self, story: str) -> None:
         self.world.point("clear-state", Phase.BEFORE_INTENT)

@@ -32,6 +32,8 @@ class Outset(NamedTuple):
     agents: str
     checks: str
     left_alone: tuple[LeftAlone, ...] = ()
+    at_once: str = ""  # how many agents, and where they work; empty: one epic at a time, in the checkout
+    bounds: str = ""  # of the command
 
 
 class LaneTold(NamedTuple):
@@ -48,6 +50,7 @@ class Came(NamedTuple):
     lanes: tuple[LaneTold, ...]
     next: tuple[tuple[str, str], ...]
     left_alone: tuple[LeftAlone, ...] = ()
+    why: str = ""  # it ended, though there is more to do
 
 
 def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
@@ -69,6 +72,8 @@ def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
         ("merge", view.merges),
         ("order", view.stacks),
         ("agents", view.agents),
+        ("parallel", view.at_once),
+        ("until", view.bounds),
         ("checks", view.checks),
     )
     for label, text in rows:
@@ -90,6 +95,7 @@ _STAGES = {
     "blocked": ("is blocked:", "red"),
     "work": ("is left as it stands", "yellow"),
     "moved": ("can go on", "yellow"),
+    "held": ("is parked:", "yellow"),
 }
 
 
@@ -102,6 +108,8 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
     else:
         words = "nothing can be begun by itself" if view.left_alone else "nothing was left to do"
     yield from (out.style(line, "green" if count else "bold") for line in fit(clean(words), out, ""))
+    if view.why:
+        yield from fit(f"  ended: {clean(view.why)}", out, "    ")
     for lane in view.lanes:
         word, color = _STAGES.get(lane.stage, (lane.stage, ""))
         number = f" (#{lane.pull})" if lane.pull else ""
@@ -117,9 +125,10 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
 def outset_document(view: Outset) -> dict[str, object]:
     epics = [{"key": one.key, "title": one.title, "told": one.told} for one in view.epics]
     left = [one._asdict() for one in view.left_alone]
-    return {"epics": epics, "delivery": view.goes_to, "merge": view.merges, "left_alone": left}
+    told = {"delivery": view.goes_to, "merge": view.merges, "parallel": view.at_once}
+    return {"epics": epics, **told, "left_alone": left}
 
 
 def came_document(view: Came) -> dict[str, object]:
     lanes = [lane._asdict() for lane in view.lanes]
-    return {"merged": list(view.merged), "lanes": lanes, "exit_code": view.exit_code}
+    return {"merged": list(view.merged), "lanes": lanes, "why": view.why, "exit_code": view.exit_code}

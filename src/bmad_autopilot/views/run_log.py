@@ -83,13 +83,19 @@ class RunLog:
         elif finding == "refused" and data.get("message") == STOPPED:
             words, said = "ended with the run", ""
         text = " · ".join(spent(data)) + (f": {said}" if said else "")
-        return self._one(data, at, str(data["step"]), words, text, color)
+        lines = self._one(data, at, str(data["step"]), words, text, color)
+        strayed = ", ".join(str(row[0]) for row in data.get("put_back") or ())
+        if strayed:
+            word, text = "moved rows of other epics", f"put back: {strayed}"
+            lines += self._one(data, at, str(data["step"]), word, text, "yellow")
+        return lines
 
     def resting(self, data: Data, at: float) -> list[LogLine]:
         end = data.get("until")
         why = "usage limit" if data.get("why") == "limit" else "a pause after a fault that passes"
         when = f"until {until(end, at)}" if end else "a while"
-        return self._one(data, at, "", f"waits {when}", f"({why})", "yellow")
+        lacks = str(data.get("lacks") or "")
+        return self._one(data, at, "", f"waits {when}", f"({why}{f'; {lacks}' if lacks else ''})", "yellow")
 
     # the board
 

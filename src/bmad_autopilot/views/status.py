@@ -43,6 +43,7 @@ class StatusView(NamedTuple):
     one_epic: bool = False
     titles: dict[str, str] = {}  # noqa: RUF012  epic number → title, where the epics file was read
     run: tuple[str, ...] = ()  # what there is to say about a run that is not over
+    lanes: dict[str, str] = {}  # noqa: RUF012  epic number → the branch whose board its rows are from
 
 
 def render(view: StatusView, out: Terminal) -> Iterator[str]:
@@ -137,6 +138,9 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
     bar = BAR if out.width >= 60 else 8
     room = out.width - 2 - label - 2 - bar - len(tally) - 3
     title = view.titles.get(epic.number or "", "")
+    branch = view.lanes.get(epic.number or "")
+    if branch is not None:
+        title = f"on {branch}" + (f"  {title}" if title else "")
     text = cut(status, max(room, 4))
     line = f"  {pad(clean(epic.key), label)}  {out.bar(finished, total, bar)} {tally}  "
     line += out.style(text, COLORS.get(meaning, "dim"))

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from bmad_autopilot.agents.shim.work import look
+from bmad_autopilot.agents.shim.work import changes, is_changed, look
 from tests.agents.stubs import repository
 from tests.support import git
 
@@ -23,3 +23,28 @@ def test_an_edit_in_the_tick_of_the_indexs_own_writing_is_seen(tmp_path: Path) -
     seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
     assert seen.tree is not None
     assert git(tree, "show", f"{seen.tree}:readme.txt").strip() == "HELLO"
+
+
+def test_a_branch_that_goes_on_by_itself_is_no_change_of_an_agents(tmp_path: Path) -> None:
+    """What we merge, and what the remote has; not what somebody commits there."""
+    tree, bare = repository(tmp_path / "tree"), tmp_path / "bare.git"
+    environment = dict(os.environ)
+    git(tree, "init", "--quiet", "--bare", str(bare))
+    git(tree, "remote", "add", "origin", str(bare))
+    git(tree, "push", "--quiet", "--set-upstream", "origin", "HEAD")
+
+    before = changes(str(tree), environment)
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "Epic 1\n\nAutopilot-Step: run/01-dev/1")
+    assert not is_changed(str(tree), environment, before)
+
+    before = changes(str(tree), environment)
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "Theirs")
+    assert is_changed(str(tree), environment, before)
+    git(tree, "push", "--quiet")
+    assert not is_changed(str(tree), environment, before)
+
+    (tree / "stray.txt").write_text("x")
+    assert is_changed(str(tree), environment, before)
+    (tree / "stray.txt").unlink()
+    git(tree, "switch", "--quiet", "--create", "elsewhere")
+    assert is_changed(str(tree), environment, before)

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -30,20 +30,22 @@ from tests.support import git
 
 BRANCH = "feature/epic-1"
 MOST_LOOKS = 4
+MOST_BESIDE = 400  # while others are at work
 STEP = 30.0  # seconds on GitHub between two looks at it: whatever is due is there at the next one
 
 
 class Hurried(LiveForge):
     """On which time goes by from look to look. Where nothing comes of that, somebody waits for ever."""
 
-    def __init__(self, model: SimGitHub) -> None:
+    def __init__(self, model: SimGitHub, most: int = MOST_LOOKS) -> None:
         times, begun = itertools.count(1), model.now
         super().__init__(model, clock=lambda: begun + next(times) * STEP)
+        self._most = most
         self._looks = 0
 
     def _begin(self, call: str, *, is_effect: bool) -> Fault | None:
         self._looks = self._looks + 1 if call == "watch" else 0
-        assert self._looks <= MOST_LOOKS, "it waits for ever"
+        assert self._looks <= self._most, "it waits for ever"
         return super()._begin(call, is_effect=is_effect)
 
 
@@ -59,13 +61,23 @@ class Flight(NamedTuple):
 
 
 class Pilot:
-    def __init__(self, folder: Path, *, epics: int = 1, stories: int = 1, settings: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        epics: int = 1,
+        stories: int = 1,
+        settings: str = "",
+        top: str = "",
+        agent: Sequence[str] = (),
+    ) -> None:
+        """`top`: settings that belong to no table."""
         self.folder = folder
         self.work = folder / "work"
         self.refs = BareRefs(folder / "hub.git")
-        make_sample(str(self.work), epics, stories, agent_command=scripted("honest"))
-        with (self.work / "bmad-autopilot.toml").open("a") as file:
-            file.write(f"\n{settings}\n[github]\ncheck_interval = 5\ncheck_grace = 1\n")
+        make_sample(str(self.work), epics, stories, agent_command=agent or scripted("honest"))
+        path = self.work / "bmad-autopilot.toml"
+        path.write_text(f"{top}{path.read_text()}\n{settings}\n[github]\ncheck_interval = 5\ncheck_grace = 1\n")
         git(self.work, "commit", "--quiet", "--all", "--message", "Settings")
         git(self.work, "remote", "add", "origin", str(self.refs.folder))
         git(self.work, "push", "--quiet", "origin", "main")
@@ -74,7 +86,9 @@ class Pilot:
     def _github(self) -> SimGitHub:
         return SimGitHub(SimClock(time.time()), self.refs, Random(3))
 
-    def fly(self, heard: Heard = lambda kind, data: None, **wishes: Any) -> Flight:
+    def fly(
+        self, heard: Heard = lambda kind, data: None, *, clock: Callable[[], float] = time.time, **wishes: Any
+    ) -> Flight:
         """`heard`: somebody who acts on what is told."""
         log: list[tuple[str, Mapping[str, Any]]] = []
 
@@ -82,12 +96,13 @@ class Pilot:
             log.append((kind, dict(data)))
             heard(kind, data)
 
-        forge = Hurried(self.model)
+        forge = Hurried(self.model, MOST_BESIDE if wishes.get("parallel") else MOST_LOOKS)
 
         def maker(git: Git, remote: str) -> Hurried:
             return forge
 
-        return Flight(autopilot(open_project(str(self.work)), Wishes(**wishes), told=told, forge=maker), log)
+        project = open_project(str(self.work))
+        return Flight(autopilot(project, Wishes(**wishes), told=told, forge=maker, clock=clock), log)
 
     def refused(self, **wishes: Any) -> AutopilotError:
         """Before an agent has cost anything."""

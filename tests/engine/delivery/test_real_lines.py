@@ -6,6 +6,7 @@ import pytest
 
 from bmad_autopilot.engine.delivery.real_lines import RealLines
 from bmad_autopilot.github.git import Git
+from bmad_autopilot.github.identities import OURS, Identity
 from tests.engine.autopilot.piloting import run_git
 
 NOWHERE = "ab" * 20
@@ -39,3 +40,29 @@ def test_what_is_here_is_told(folder: Path) -> None:
     assert door.fork_point(head, before) == before
     assert door.contains(head, before)
     assert not door.contains(before, head)
+
+
+def board(status: str) -> str:
+    return f"development_status:\n  1-1-a: {status}\n  1-2-b: backlog\n"
+
+
+def set_row(folder: Path, start: str, status: str, who: Identity) -> str:
+    """In a commit that no branch holds."""
+    run_git(folder, "switch", "--quiet", "--detach", start)
+    (folder / "board.yaml").write_text(board(status))
+    run_git(folder, "add", "board.yaml")
+    named = ("-c", f"user.name={who.name}", "-c", f"user.email={who.email}")
+    run_git(folder, *named, "commit", "--quiet", "--message", f"Set it to {status}")
+    return run_git(folder, "rev-parse", "HEAD")
+
+
+PERSON = Identity("A Person", "person@example.invalid")
+
+
+@pytest.mark.parametrize(("who", "stands"), [(PERSON, "ready-for-dev"), (OURS, "done")])
+def test_what_a_person_set_on_the_base_stands_in_our_own_merges(folder: Path, who: Identity, stands: str) -> None:
+    start = set_row(folder, "main", "review", OURS)
+    head, other = set_row(folder, start, "done", OURS), set_row(folder, start, "ready-for-dev", who)
+    taken = lines(folder).take_in(head, other, "", "epic-1/1", "Take the base in")
+    assert taken.semantic == ("board.yaml",)
+    assert run_git(folder, "show", f"{taken.sha}:board.yaml") == board(stands).rstrip()

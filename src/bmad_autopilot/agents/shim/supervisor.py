@@ -274,7 +274,7 @@ class _Supervisor:
         left_over += 0 if may_go_on else children.kill_descendants(self.pid)  # what a filter of git's has left
         kept = self._keep(done) if self.by != endings.EXIT or code != 0 else None
         environment = self.order["environment"]
-        outside = [other for other, was in before.items() if was != work.changes(other, environment)]
+        outside = [other for other, was in before.items() if work.is_changed(other, environment, was)]
         events = self._close_recorder()
         self.problems += [done.problem, remove_private(self.order["private"])]
         result = result_of(

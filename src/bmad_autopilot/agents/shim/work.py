@@ -97,6 +97,30 @@ def changes(folder: str, environment: dict[str, str]) -> list[str]:
     return out.splitlines() if code == 0 else []
 
 
+def is_changed(folder: str, environment: dict[str, str], before: list[str]) -> bool:
+    """Since that look. Its branch goes on by itself where another lane is merged meanwhile: to a commit of ours or
+    to one that the remote has. How far it is behind changes with every fetch."""
+    now = changes(folder, environment)
+    if _parts(before, "# branch.head ") != _parts(now, "# branch.head ") or _files(before) != _files(now):
+        return True
+    head = _parts(now, "# branch.oid ")
+    if head == _parts(before, "# branch.oid "):
+        return False
+    looks = (
+        ["branch", "--remotes", "--format=%(refname)", "--contains", *head],
+        ["log", "-1", "--format=%(trailers:key=Autopilot-Step,valueonly)", *head],
+    )
+    return not any(_git(folder, environment, look)[1].strip() for look in looks)
+
+
+def _parts(look: list[str], name: str) -> list[str]:
+    return [line[len(name) :] for line in look if line.startswith(name)]
+
+
+def _files(look: list[str]) -> list[str]:
+    return [line for line in look if not line.startswith("# ")]
+
+
 def _copy(source: str, target: str) -> None:
     try:
         with open(source, "rb") as old, open(target, "wb") as new:

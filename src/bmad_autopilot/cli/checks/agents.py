@@ -18,8 +18,9 @@ QUESTIONS = {program: Question((program, "--version")) for program in PROGRAMS.v
 
 
 def agents_needed(config: Config, workflow: Workflow) -> list[str]:
-    """The agents that the chosen workflow's steps call, each once."""
-    return list(dict.fromkeys(config.agent_of(step.role) for step in (*workflow.steps, workflow.fix)))
+    """The agents that the chosen workflow's steps call, each once, and those that stand in for them."""
+    steps = (*workflow.steps, workflow.fix)
+    return list(dict.fromkeys(agent for step in steps for agent in config.agents_of(step.role)))
 
 
 def check_agents(answers: dict[str, Answer], needed: list[str], project: Project) -> list[Check]:

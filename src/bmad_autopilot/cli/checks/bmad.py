@@ -46,8 +46,9 @@ def _tool(project: Project, agent: str) -> str:
 
 
 def skills_called(project: Project, workflow: Workflow) -> list[Called]:
+    config = project.config
     pairs = dict.fromkeys(
-        (project.config.agent_of(step.role), step.skill) for step in workflow.steps if step.skill
+        (agent, step.skill) for step in workflow.steps if step.skill for agent in config.agents_of(step.role)
     )
     return [Called(agent, name, project.find_skill(agent, name)) for agent, name in pairs]
 

@@ -18,7 +18,7 @@ Work = Callable[["Waiting | None"], RunEnd]
 class Drove(NamedTuple):
     key: str
     end: RunEnd | None  # None: it broke off
-    error: Exception | None = None
+    error: BaseException | None = None
     trace: str = ""
 
 
@@ -33,6 +33,9 @@ class Crew(Protocol):
     def came_back(self) -> list[Drove]: ...
     def stop(self, times: int) -> None:
         """As if somebody had pressed Ctrl-C so many times."""
+
+    def wake(self) -> None:
+        """Let each look again at what it waits for."""
 
     def join(self, seconds: float) -> bool:
         """Whether all have ended by then."""
@@ -62,6 +65,9 @@ class Alone:
     def stop(self, times: int) -> None:
         return
 
+    def wake(self) -> None:
+        return
+
     def join(self, seconds: float) -> bool:
         return True
 
@@ -84,16 +90,20 @@ class Beside:
         return not self._done.empty()
 
     def start(self, key: str, work: Work) -> None:
-        waiting = Waiting()
-        waiting.stops = self._stops
-        thread = threading.Thread(target=self._drive, args=(key, work, waiting), name=key, daemon=True)
+        try:
+            waiting = Waiting()
+            waiting.stops = self._stops
+            thread = threading.Thread(target=self._drive, args=(key, work, waiting), name=key, daemon=True)
+            thread.start()
+        except (OSError, RuntimeError) as error:  # no more pipes or threads to be had
+            self._done.put(Drove(key, None, error, traceback.format_exc()))
+            return
         self._threads[key] = thread, waiting
-        thread.start()
 
     def _drive(self, key: str, work: Work, waiting: Waiting) -> None:
         try:
             drove = Drove(key, work(waiting))
-        except Exception as error:  # whatever it is: the other lanes go on
+        except BaseException as error:  # whatever it is: the other lanes go on, and nobody waits for this one
             drove = Drove(key, None, error, traceback.format_exc())
         waiting.close()
         self._done.put(drove)
@@ -107,14 +117,18 @@ class Beside:
             except Empty:
                 break
         for drove in found:
-            thread, _ = self._threads.pop(drove.key)
-            thread.join()
+            if drove.key in self._threads:
+                self._threads.pop(drove.key)[0].join()
         return found
 
     def stop(self, times: int) -> None:
         self._stops = times
         for _, waiting in list(self._threads.values()):
             waiting.stops = times
+        self.wake()
+
+    def wake(self) -> None:
+        for _, waiting in list(self._threads.values()):
             waiting.poke()
 
     def join(self, seconds: float) -> bool:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...board.epics import read_all_epics
@@ -96,9 +97,22 @@ def open_epics(
     return found
 
 
-def epic_titles(project: Project) -> dict[str, str]:
+def epic_titles(project: Project) -> Mapping[str, str]:
+    """By number. Asked for whenever an epic could be begun, so what has not changed is not read again."""
     try:
-        found = read_all_epics(find_epics_files(project.folders.planning)).epics
+        return _titles(tuple(map(_stamped, find_epics_files(project.folders.planning))))
     except AutopilotError:
         return {}
-    return {epic.number: epic.title for epic in found}
+
+
+def _stamped(path: str) -> tuple[str, int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:  # whoever reads it says what is wrong
+        return path, 0, 0, 0
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=1)
+def _titles(files: tuple[tuple[str, int, int, int], ...]) -> Mapping[str, str]:
+    return {epic.number: epic.title for epic in read_all_epics(file[0] for file in files).epics}

@@ -42,6 +42,7 @@ class Fleet:
     def go_on(self, held: Held) -> None:
         with self._lock:
             self._ranking.begin(held.lane.key, held.lane.epic or "", held.lane.stories)
+            self._turned.discard(held.lane.key)
             if not held.is_delivered:
                 self._developing.add(held.lane.key)
 
@@ -71,10 +72,9 @@ class Fleet:
             return changed
 
     def turned(self) -> frozenset[str]:
-        """Once: whose turn to be merged may have come."""
+        """Whose turn to be merged may have come. Known until it is gone on with: just now it may be at work."""
         with self._lock:
-            found, self._turned = frozenset(self._turned), set()
-            return found
+            return frozenset(self._turned)
 
     # what lanes tell
 

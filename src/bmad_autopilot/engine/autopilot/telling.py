@@ -1,5 +1,6 @@
 """What the autopilot tells: to whoever watches, into the bash autopilot's state file, and into its log."""
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,17 +13,23 @@ from ...runs.autopilot_state import PendingPull, completed_epics, log_line, writ
 from ..onlookers import Told
 from .lanes import Held
 
+MAX_TRACE = 1500
 _PHASES = {rule.name: rule.phase or Phase.DEVELOP_STORIES for rule in TABLE}
 
 
 class Telling:
     def __init__(self, project: str, told: Told) -> None:
         self._project = project
-        self._told = told
+        self._tells = told
+        self._lock = threading.RLock()  # lanes tell from threads of their own
         self._done = list(completed_epics(project))
         self._pending: list[PendingPull] = []
         self._at: tuple[str, str] = ("", "")  # phase and epic, as the state file says
         self._seen: dict[str, str] = {}  # lanes that were told of: what each was last said to wait for
+
+    def _told(self, kind: str, data: Mapping[str, Any], at: float) -> None:
+        with self._lock:
+            self._tells(kind, data, at)
 
     def of_lane(self, key: str, epic: str) -> Told:
         """What is told of its run, with whose it is."""
@@ -79,7 +86,7 @@ class Telling:
         """A lane of several: what is wrong with our own code is told whole in the log."""
         what = "tried again" if again else "parked: bmad autopilot --continue tries again"
         self.say(f"{key} broke off, and is {what}: {why}")
-        log_line(self._project, trace.strip().replace("\n", " | "))
+        log_line(self._project, " ".join(trace.split())[-MAX_TRACE:])  # what matters most comes last
 
     def stopping(self, times: int, *, is_idle: bool) -> None:
         self._told("stopping", {"times": times, "idle": is_idle}, time.time())

@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable, Set
 from contextlib import suppress
 
-from ...board.merging import merge_boards
+from ...board.meanings import Meaning
 from ...board.merging_deferred import merge_deferred
 from ...core.errors import AutopilotError
 from ...github.branches import Branches
 from ...github.commits import move_ref
 from ...github.git import Git, GitError
 from ...github.ground import is_unchanged, look_at_ground, refusal
+from ...github.hands import merge_as_meant
 from ...github.history import commits_between, head_of
 from ...github.identities import OURS
 from ...github.messages import STEP
@@ -33,8 +34,8 @@ class RealLines:
         self._branches = Branches(git, remote)
         self._code = code
         self._left_out = left_out
-        deferred = os.path.join(os.path.dirname(board), DEFERRED)
-        self._merges: dict[str, Merge] = {board: _merge_boards, deferred: merge_deferred}
+        self._board = board
+        self._deferred = os.path.join(os.path.dirname(board), DEFERRED)
 
     def remote_heads(self, *branches: str) -> dict[str, str]:
         return self._branches.fetch(*branches)
@@ -74,12 +75,22 @@ class RealLines:
     def take_in(
         self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
     ) -> TakenIn:
-        merges = {**dict.fromkeys(settled, _ours), **self._merges}
+        meant = {self._board: self._merge_boards(head, other), self._deferred: merge_deferred}
+        merges: dict[str, Merge] = {**dict.fromkeys(settled, _ours), **meant}
         trailers = {STEP: f"base/{key}"}
         taken = self._branches.take_in(
             head, other, message=message, trailers=trailers, merges=merges, since=since or None
         )
         return TakenIn(*taken)
+
+    def _merge_boards(self, *heads: str) -> Merge:
+        """What a person set in a commit of their own stands: neither head need be on a branch of ours."""
+
+        def merge(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
+            merged = merge_as_meant(self._git, self._board, Meaning.BOARD, base or b"", ours, theirs, among=heads)
+            return merged.data if merged is not None else None
+
+        return merge
 
     def conflict_texts(self, head: str, other: str, taken: TakenIn) -> dict[str, str]:
         options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
@@ -154,8 +165,3 @@ def _ours(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
 def _text(data: bytes | None) -> str:
     """Empty: one side has deleted it, or it is no text."""
     return "" if data is None or b"\0" in data else data.decode("utf-8", "replace")
-
-
-def _merge_boards(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
-    merged = merge_boards(base, ours, theirs)
-    return merged.data if merged is not None else None

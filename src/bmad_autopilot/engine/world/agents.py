@@ -5,7 +5,6 @@ import time
 import uuid
 
 from ...agents.attempts import State, read_result, read_spec, state_of
-from ...agents.limits import limits_file, limits_folder, read_parked
 from ...agents.settling import stop
 from ...agents.shim import records
 from ...agents.verdicts import is_harvested
@@ -16,13 +15,15 @@ from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import attempts_of
 from ...runs.requests import request_path
+from ...workflows.pipelines import Step
 from ...workflows.step_context import Halfway
 from ..adopting import left_halfway, left_question
 from ..briefing import brief
+from ..callers import caller_for
 from ..calling import AccountParked, Job, begin, skill_for
 from ..closing import DEAF_SECONDS, RESCAN
 from ..delivery.answers import set_aside_answers, with_answers
-from ..doors import Asked, CallId, CallOrder, Gathered
+from ..doors import Asked, Caller, CallId, CallOrder, Gathered
 from ..evidence import Evidence
 from ..snapshots import STATE, STORY, keep_before
 from .people import PeopleDoors
@@ -73,7 +74,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         books = self.books(order.story)
         project, step = self.project, order.step
         name = f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
-        skill = skill_for(project, step)
+        skill = skill_for(project, step, order.agent)
         job = Job(
             uuid.uuid4().hex,
             project,
@@ -84,6 +85,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
             skill=skill,
             dollars=order.dollars,
             seconds=project.config.story_timeout_cap * 60.0 * order.times if order.times > 1 else 0.0,
+            agent=order.agent,
         )
         prompt = brief(
             job,
@@ -176,11 +178,8 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         found = (folder for folder in folders if _found_story(folder, order.story, wrote))
         return next(found, self.folder(order.id))
 
-    def parked_until(self, role: str) -> float:
-        agent = self.project.config.agent_of(role)
-        path = limits_file(limits_folder(os.environ), agent, os.environ)
-        parked = read_parked(path, time.time()).parked
-        return parked.until if parked is not None else 0.0
+    def caller(self, step: Step) -> Caller:
+        return caller_for(self.project, step)
 
     def clear_state(self, story: str) -> None:
         clear(self.books(story).state)

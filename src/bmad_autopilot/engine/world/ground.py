@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 
 from ...board.sprint import Board, read_board
 from ...core.errors import FileError
@@ -38,6 +39,7 @@ class Ground:
         self.human = human
         self.slot = Seat()  # for its agent
         self.turn = Seat()  # for its merge
+        self.held_back: Callable[[], bool] = lambda: False  # all lanes are, together
         self.git = Git(project.root.checkout)
         self.dirty = frozenset(lane.dirty)  # paths that somebody had changed before we began
 
@@ -48,8 +50,15 @@ class Ground:
         return attempt_folder(self.run, call.number, call.step, call.attempt)
 
     def check_logs(self, code: str) -> str:
-        """Below the folder of the project, where people start from."""
-        return os.path.relpath(self.check_folder(code), self.project.root.checkout)
+        return self.shown(self.check_folder(code))
+
+    def is_apart(self) -> bool:
+        return self.lane.delivery is not None and self.project.root.is_linked
+
+    def shown(self, path: str) -> str:
+        """From where people start: the project's folder, and of a lane the main checkout's, wherever it works."""
+        root = self.project.root
+        return os.path.relpath(path, root.checkout if self.lane.delivery is None else root.path)
 
     def check_folder(self, code: str) -> str:
         return os.path.join(self.run, "checks", code[:16] or "none")

@@ -57,11 +57,10 @@ class PeopleDoors(Ground):
         return last_lines(self.folder(call), self.project.config)
 
     def places(self, story: str, call: CallId) -> tuple[str, ...]:
-        """Below the folder of the project, where people start from."""
         books = self.books(story)
         found = (books.story or books.spec, self.folder(call), books.board)
         there = (path for path in found if path and os.path.exists(path))
-        return tuple(os.path.relpath(path, self.project.root.checkout) for path in there)
+        return tuple(map(self.shown, there))
 
     def is_asked(self, question: str) -> bool:
         return any(kept.id == question for _, kept in questions_of(self.run)[0])
@@ -109,7 +108,7 @@ class PeopleDoors(Ground):
         return self.waiting.stops > 0 or read_request(self.run) in (Ask.STOP, Ask.STOP_NOW)
 
     def pausing(self) -> bool:
-        return read_request(self.run) is Ask.PAUSE
+        return self.held_back() or read_request(self.run) is Ask.PAUSE
 
     def linger(self, call: CallId) -> bool:
         asked = read_request(self.run)

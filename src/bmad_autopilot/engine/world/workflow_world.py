@@ -17,7 +17,7 @@ from ...workflows.step_entry import COMMAND
 from ...workflows.workflow_prompt import Passing, workflow_prompt
 from ..books import Books
 from ..calling import AccountParked, Job, begin, skill_for
-from ..doors import CallId, CallOrder, Gathered, Tree
+from ..doors import Caller, CallId, CallOrder, Gathered, Tree
 from ..gathering import asked_in
 from ..harvesting import harvest
 from ..snapshots import keep_state
@@ -39,8 +39,8 @@ class WorkflowWorld(World):
     def ground(self, branch: str) -> str:
         return ""
 
-    def parked_until(self, role: str) -> float:
-        return 0.0 if role == COMMAND else super().parked_until(role)
+    def caller(self, step: Step) -> Caller:
+        return Caller(COMMAND) if step.role == COMMAND else super().caller(step)
 
     def _end_blocked(self, call: CallId) -> None:
         """There is no row to be blocked."""
@@ -88,9 +88,10 @@ class WorkflowWorld(World):
             step,
             order.story,
             f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
-            skill=skill_for(project, step),
+            skill=skill_for(project, step, order.agent),
             dollars=order.dollars,
             seconds=project.config.story_timeout_cap * 60.0 * order.times if order.times > 1 else 0.0,
+            agent=order.agent,
         )
         context = StepContext(
             step,

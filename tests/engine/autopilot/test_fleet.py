@@ -1,0 +1,129 @@
+"""Which lanes may start an agent, which may be merged, and whether another can be begun."""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import cast
+
+from bmad_autopilot.core.graph import build
+from bmad_autopilot.engine.autopilot.epics import Epics
+from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES, Fleet
+from bmad_autopilot.engine.autopilot.lanes import Held
+from bmad_autopilot.engine.seats import Seat, Slots
+
+
+class KnownEpics:
+    graph = build(("1", "2", "3"), ())
+    left = MappingProxyType({"1": 2, "2": 2, "3": 2})
+
+
+class StandingLane:
+    epic, stories = "1", 2
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+class StandingHeld:
+    def __init__(self, key: str, *, is_delivered: bool = True) -> None:
+        self.lane = StandingLane(key)
+        self.is_delivered = is_delivered
+
+
+def held(key: str, *, is_delivered: bool = True) -> Held:
+    return cast(Held, StandingHeld(key, is_delivered=is_delivered))
+
+
+def fleet_of(agents: int, woken: Callable[[], None] = lambda: None, *begun: str) -> Fleet:
+    fleet = Fleet(agents, woken, mend_first=True)
+    for key in begun:
+        fleet.begin(key, key.removeprefix("epic-"), cast(Epics, KnownEpics()))
+    return fleet
+
+
+def test_there_is_room_until_as_many_are_developed_as_agents_may_be_at_work() -> None:
+    fleet = fleet_of(2, lambda: None, "epic-1")
+    assert fleet.has_room()
+    fleet.begin("epic-2", "2", cast(Epics, KnownEpics()))
+    assert not fleet.has_room()
+    fleet.came_back("epic-1")
+    assert fleet.has_room()
+
+
+def test_who_is_delivered_or_rests_makes_room_and_tells_so_once() -> None:
+    woken: list[int] = []
+    fleet = fleet_of(2, lambda: woken.append(1), "epic-1", "epic-2")
+    fleet.heard("epic-1", "resting", {})
+    assert fleet.has_room()
+    assert (fleet.has_news(), fleet.has_news(), len(woken)) == (True, False, 1)
+    fleet.heard("epic-1", "call", {})
+    assert not fleet.has_room()
+    fleet.heard("epic-2", "delivering", {})
+    assert fleet.has_room()
+    assert len(woken) == 2
+    fleet.go_on(held("epic-2"))
+    assert fleet.has_room()
+    fleet.go_on(held("epic-3", is_delivered=False))
+    assert not fleet.has_room()
+
+
+def test_agents_are_limited_and_a_slot_passes_on() -> None:
+    fleet = fleet_of(1, lambda: None, "epic-1", "epic-2")
+    first, second = fleet.seats("epic-1").slot, fleet.seats("epic-2").slot
+    woken: list[int] = []
+    assert first.take()
+    assert not second.is_free()
+    assert not second.take()
+    second.want(lambda: woken.append(1))
+    assert not woken
+    first.give_back()
+    assert woken == [1]
+    assert second.take()
+    assert first.take(anyway=True), "its agent is at work, whoever began that"
+
+
+def test_whose_turn_comes_is_known_until_it_is_gone_on_with() -> None:
+    """The one whose turn comes may be at work just then, and stand behind others: it must not be lost."""
+    woken: list[int] = []
+    fleet = fleet_of(3, lambda: woken.append(1))
+    turns = {key: fleet.seats(key).turn for key in ("epic-1", "epic-2", "epic-3")}
+    assert turns["epic-1"].take()
+    turns["epic-3"].want(lambda: None)
+    turns["epic-2"].want(lambda: None)
+    assert fleet.turned() == frozenset()
+    turns["epic-1"].give_back()
+    assert [fleet.turned(), fleet.turned()] == [frozenset({"epic-3"})] * 2
+    assert woken
+    fleet.go_on(held("epic-3"))
+    assert fleet.turned() == frozenset()
+    assert not turns["epic-2"].take(), "the other one has waited longer"
+    assert turns["epic-3"].take()
+
+
+def test_a_lane_is_tried_again_a_few_times_in_a_row() -> None:
+    fleet = fleet_of(1)
+    tries = [fleet.tries_again("epic-1") for _ in range(MAX_CRASHES)]
+    assert tries == [True] * (MAX_CRASHES - 1) + [False]
+    assert fleet.tries_again("epic-2")
+    fleet.heard("epic-2", "commit", {"label": "done"})
+    assert [fleet.tries_again("epic-2") for _ in range(MAX_CRASHES)] == tries
+
+
+def test_who_is_parked_has_no_turn_any_more() -> None:
+    fleet = fleet_of(2)
+    assert fleet.seats("epic-1").turn.take()
+    for _ in range(MAX_CRASHES):
+        fleet.tries_again("epic-1")
+    assert fleet.seats("epic-2").turn.take()
+
+
+def test_one_at_a_time_nothing_holds_anybody_up() -> None:
+    seats = fleet_of(0).seats("epic-1")
+    assert seats.slot.take()
+    assert fleet_of(0).seats("epic-2").slot.take()
+    assert seats.turn.is_free()
+
+
+def test_who_wants_a_free_slot_is_woken_at_once() -> None:
+    woken: list[int] = []
+    Seat(Slots(1, lambda lanes: lanes[0]), "a").want(lambda: woken.append(1))
+    assert woken == [1]
