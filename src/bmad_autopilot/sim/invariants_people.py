@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from ..core.statuses import Kind, read_status
+from ..core.statuses import IN_PROGRESS, Kind, read_status
 from .log import Effect
 from .played import Played
 
@@ -28,7 +28,7 @@ class _Rows:
             self.standing[key] = edit
 
     def noted(self, key: str, entry: str, before: str) -> None:
-        if entry in _SEEN:
+        if entry in _SEEN or (entry == "call" and self._agrees(key)):
             self.standing.pop(key, None)
         if entry in _SEEN or (entry == "ended" and key not in self._removed):
             self._origin.pop(key, None)
@@ -36,6 +36,11 @@ class _Rows:
             self._unrecorded[key] = before
         elif entry == "row-set":
             self._unrecorded.pop(key, None)
+
+    def _agrees(self, key: str) -> bool:
+        """What they set is just what a call begins with: there is nothing to take note of."""
+        edit = self.standing.get(key)
+        return edit is not None and _meaning(edit.data["after"]) == IN_PROGRESS
 
     def answered(self, key: str, code: str) -> None:
         """They were asked about it: about all of them, or about this story."""
