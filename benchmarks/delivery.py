@@ -89,7 +89,7 @@ def _deliver(folder: str, *, late: bool) -> float:
     refs = BareRefs(Path(folder) / "hub.git")
     make_sample(work, 1, 1, agent_command=scripted())
     with open(f"{work}/bmad-autopilot.toml", "a", encoding="utf-8") as file:
-        file.write(f"\n[github]\ncheck_interval = {INTERVAL}\n")
+        file.write(f"\n[github]\ncheck_interval = {INTERVAL}\ncheck_grace = 1\n")
     for words in (
         ["commit", "--quiet", "--all", "--message", "Settings"],
         ["remote", "add", "origin", str(refs.folder)],

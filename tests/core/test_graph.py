@@ -108,3 +108,8 @@ def test_a_chain_of_any_length(count: int) -> None:
     graph = build(nodes, in_order(nodes))
     assert sorted_by_waiting(graph) == nodes
     assert max(tails(graph, dict.fromkeys(nodes, 1.0)).values(), default=0) == count
+
+
+def test_sources_and_faults_are_called_as_the_schema_has_them() -> None:
+    assert [one.value for one in Source] == ["order", "settings", "epics", "stories"]
+    assert [one.value for one in Fault] == ["missing", "itself", "cycle"]

@@ -63,3 +63,27 @@ def test_with_many_at_work_each_is_told_of_less_often_and_an_end_is_still_seen_a
 def _wait(one: Waiting, call: str, told: Callable[[], None]) -> None:
     one.for_call(call, (), told)  # ended at once, as by every new watch
     one.for_call(call, (), told)
+
+
+def test_an_end_between_a_look_and_the_wait_is_looked_at_at_once(call: str, tmp_path: Path) -> None:
+    one, files = Waiting(), (str(tmp_path / "board.yaml"),)
+    one.for_call(call, files, None)  # ended at once, as by every new watch
+    cancel(call, "over")
+    wait_for_any([call], 30)
+    collect()
+    assert _ends(lambda: one.for_call(call, files, None)), "it is not waited for until the next rescan"
+    again = threading.Thread(target=one.for_call, args=(call, files, None))
+    again.start()
+    again.join(0.2)
+    assert again.is_alive(), "who has seen its end and waits all the same waits for the files"
+    (tmp_path / "board.yaml").write_text("x")
+    again.join(10)
+    assert not again.is_alive()
+    one.close()
+
+
+def _ends(work: Callable[[], None]) -> bool:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(10)
+    return not thread.is_alive()

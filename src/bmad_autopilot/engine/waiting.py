@@ -29,6 +29,7 @@ class Waiting:
         self.stops = 0  # how often somebody has asked us to stop
         self._files: FileWatch | None = None
         self._watched: tuple[str, ...] = ()
+        self._over = ""  # the call that we last found without a supervisor
 
     def close(self) -> None:
         with self._open:
@@ -78,8 +79,13 @@ class Waiting:
         self._poll((self._files,), min(max(0.0, when - time.time()), RESCAN))
 
     def for_call(self, folder: str, files: tuple[str, ...], progress: Callable[[], None] | None) -> None:
-        """Until the call's supervisor has ended, one of these files has changed, or it is time to look again."""
+        """Until the call's supervisor has ended, one of these files has changed, or it is time to look again. One
+        that ended between the caller's look and ours is looked at again at once; whoever waits even then waits for
+        the files alone (an instance's command has only begun the work)."""
         shim = watch(folder)
+        if shim is None and self._over != folder:
+            self._over = folder
+            return
         self._watch(files)
         deadline = time.monotonic() + min(RESCAN, BLOCKED_GRACE)
         _called.add(self)
