@@ -24,7 +24,7 @@ def flown(folder: Path, patch: pytest.MonkeyPatch, *arguments: str, epics: int =
         return bench.development(), bench.whole()
 
 
-@pytest.mark.real
+@pytest.mark.soak
 def test_all_epics_are_merged_and_developed_two_and_a_half_times_as_fast(
     real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
