@@ -63,23 +63,25 @@ def test_all_are_merged_and_a_second_supervisor_is_refused_meanwhile(tmp_path: P
 def test_in_order_each_is_developed_on_the_code_of_the_one_before(tmp_path: Path) -> None:
     pilot = side_by_side(tmp_path / "p", dependencies="order")
     at_work: set[str] = set()
-    heads: dict[str, str] = {}
+    files: dict[str, set[str]] = {}  # of each, once it was developed
+
+    def in_tree(revision: str) -> set[str]:
+        return set(run_git(pilot.work, "ls-tree", "-r", "--name-only", revision).splitlines())
 
     def heard(kind: str, data: Mapping[str, Any]) -> None:
         if kind == "run":
             at_work.add(data["lane"])
             assert len(at_work) == 1
-            branch = f"feature/{data['lane']}"
-            for before in heads.values():
-                run_git(pilot.work, "merge-base", "--is-ancestor", before, branch)
+            assert all(before <= in_tree(f"feature/{data['lane']}") for before in files.values())
         elif kind == "delivering":
             at_work.discard(data["lane"])
-            heads[data["lane"]] = data["head"]
+            files[data["lane"]] = in_tree(data["head"])
 
     flight = pilot.fly(heard, parallel=3)
     assert flight.end.exit_code == 0
     checked(pilot, flight, "epic-1", "epic-2", "epic-3")
-    assert list(heads) == ["epic-1", "epic-2", "epic-3"]
+    assert list(files) == ["epic-1", "epic-2", "epic-3"]
+    assert files["epic-1"] < files["epic-2"] < files["epic-3"]
 
 
 def test_what_is_declared_decides_who_waits(tmp_path: Path) -> None:

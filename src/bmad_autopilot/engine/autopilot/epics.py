@@ -51,7 +51,7 @@ class Epics:
         """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not; `begun`:
         just now, by key and number."""
         taken = [*(held.lane.key for held in lanes), *over, *begun, *self._left_alone]
-        board = board_at(self._project, self._git, self._tip(self._last(lanes)))
+        board = board_at(self._project, self._git, self._ground(self._last(lanes))[0])
         keys = {row.number: row.key for row in board.of_kind(Kind.EPIC)}
         adopted = self._pending_elsewhere(lanes, taken, keys) if not self._is_local else []
         known = {one.key for one in adopted}
@@ -92,17 +92,23 @@ class Epics:
             found.append(held)
         return found if len(found) <= 1 else None
 
-    def _tip(self, before: Held | None) -> str:
-        """What the next epic would begin from."""
+    def _ground(self, before: Held | None) -> tuple[str, str]:
+        """What the next epic would begin from, and the branch of the epic that it then stands on. That one may be
+        merged and cleared away while we look: then it is in the base."""
         if before is not None:
-            return self._branches.head_of(before.lane.branch)
+            branch = before.lane.branch
+            head = self._branches.head_of(branch)
+            if not head and not self._is_local:
+                head = self._branches.fetch(branch)[branch]
+            if head:
+                return head, branch
         if self._is_local:
-            return self._branches.head_of(self._base)
+            return self._branches.head_of(self._base), ""
         found = self._branches.fetch(self._base)[self._base]
         if not found:
             hint = f"git push {self._project.config.github.remote} {self._base}"
             raise AutopilotError(f"the remote has no branch {self._base}", hint=hint)
-        return found
+        return found, ""
 
     def _last(self, lanes: list[Held]) -> Held | None:
         return last_pending(lanes) if self._is_ordered else None
@@ -150,8 +156,7 @@ class Epics:
         return False
 
     def start(self, epic: Candidate, lanes: list[Held]) -> Start:
-        before = self._before(epic, lanes)
-        tip, onto = self._tip(before), before.lane.branch if before is not None else ""
+        tip, onto = self._ground(self._before(epic, lanes))
         names = [epic.branch] if epic.branch else branch_names(epic)
         there = {} if self._is_local else self._branches.fetch(*names)
         heads = {name: self._branches.head_of(name) or there.get(name, "") for name in names}
