@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bmad_autopilot.engine.autopilot.supervising import RESCAN, autopilot
+from bmad_autopilot.engine.autopilot.lookout import RESCAN
+from bmad_autopilot.engine.autopilot.supervising import autopilot
 from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.github.gh import Gh
 from bmad_autopilot.github.gh_answers import HttpAnswer

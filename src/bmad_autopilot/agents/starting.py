@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -129,6 +130,7 @@ def _describe(
 
 
 _shims: list[subprocess.Popen[bytes]] = []  # started by us and not yet collected
+_counting = threading.Lock()  # lanes start theirs in threads of their own
 
 
 def _spawn(order: "Order", locks: tuple[int, int]) -> None:
@@ -151,7 +153,8 @@ def _spawn(order: "Order", locks: tuple[int, int]) -> None:
         raise
     finally:
         os.close(read)
-    _shims.append(shim)
+    with _counting:
+        _shims.append(shim)
     with suppress(BrokenPipeError):  # it died at once: the attempt is then still new
         write_order(write, order)
 
@@ -163,4 +166,5 @@ def _absolute(path: str) -> str:
 
 def collect() -> None:
     """Take note of shims of ours that have ended; the kernel keeps them until somebody does."""
-    _shims[:] = [shim for shim in _shims if shim.poll() is None]
+    with _counting:
+        _shims[:] = [shim for shim in _shims if shim.poll() is None]

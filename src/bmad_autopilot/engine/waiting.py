@@ -72,6 +72,12 @@ class Waiting:
             self._poll((), left)
         return self.stops > 1
 
+    def rest(self, seconds: float) -> None:
+        """Unless somebody asks us to stop."""
+        deadline = time.monotonic() + seconds
+        while not self.stops and (left := deadline - time.monotonic()) > 0:
+            self._poll((), left)
+
     def until(self, when: float, files: tuple[str, ...] = ()) -> None:
         """At most a rescan's length at a time: a clock may be set, a laptop may sleep. Or until one of these files
         has changed."""

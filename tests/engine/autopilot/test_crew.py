@@ -86,3 +86,15 @@ def test_a_wait_that_is_over_can_be_poked_and_closed_again() -> None:
     waiting.close()
     waiting.poke()
     waiting.close()
+
+
+def test_a_pause_ends_when_somebody_asks_to_stop() -> None:
+    woken = threading.Semaphore(0)
+    crew = Beside(woken.release)
+    crew.start("later", lambda waiting: ENDED, 3600.0)
+    crew.start("now", lambda waiting: ENDED)
+    assert [drove.key for drove in wait_for(crew, woken)] == ["now"]
+    crew.wake()
+    assert crew.at_work == {"later"}
+    crew.stop(1)
+    assert [drove.key for drove in wait_for(crew, woken)] == ["later"]

@@ -6,7 +6,7 @@ from typing import cast
 
 from bmad_autopilot.core.graph import build
 from bmad_autopilot.engine.autopilot.epics import Epics
-from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES, Fleet
+from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES, PAUSE, Fleet
 from bmad_autopilot.engine.autopilot.lanes import Held
 from bmad_autopilot.engine.seats import Seat, Slots
 
@@ -106,6 +106,18 @@ def test_a_lane_is_tried_again_a_few_times_in_a_row() -> None:
     assert fleet.tries_again("epic-2")
     fleet.heard("epic-2", "commit", {"label": "done"})
     assert [fleet.tries_again("epic-2") for _ in range(MAX_CRASHES)] == tries
+
+
+def test_each_time_it_is_waited_longer_for_until_something_was_done() -> None:
+    fleet = fleet_of(1)
+    pauses = [fleet.pause("epic-1")]
+    for _ in range(2):
+        fleet.tries_again("epic-1")
+        pauses.append(fleet.pause("epic-1"))
+    assert pauses == [0.0, PAUSE, 3 * PAUSE]
+    assert fleet.pause("epic-2") == 0.0
+    fleet.heard("epic-1", "commit", {"label": "done"})
+    assert fleet.pause("epic-1") == 0.0
 
 
 def test_who_is_parked_has_no_turn_any_more() -> None:

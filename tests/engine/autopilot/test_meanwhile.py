@@ -250,7 +250,7 @@ def test_looking_for_other_epics_in_vain_holds_nobody_up(pilot: Pilot, monkeypat
             raise Killed
         raise ForgeError(troubles.pop(), "no luck")
 
-    monkeypatch.setattr(Epics, "_tip", no)
+    monkeypatch.setattr(Epics, "_ground", no)
     monkeypatch.setattr("bmad_autopilot.engine.autopilot.supervising.AWAY", 0.0)
     with pytest.raises(Killed):
         pilot.fly(lambda kind, data: phases.append(data["phase"]) if kind == "phase" else None)

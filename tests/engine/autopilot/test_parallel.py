@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.core.errors import ConflictError
-from bmad_autopilot.engine.autopilot.supervising import _Pilot
+from bmad_autopilot.engine.autopilot.lookout import Lookout
 from bmad_autopilot.engine.doors import Caller
 from bmad_autopilot.engine.world.agents import AgentDoors
 from bmad_autopilot.runs.question import By
@@ -37,7 +37,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """On that GitHub time goes by from look to look."""
-    monkeypatch.setattr(_Pilot, "_interval", lambda self: 0.2)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2)
 
 
 def test_all_are_merged_and_a_second_supervisor_is_refused_meanwhile(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.agents.attempts import State, state_of
+from bmad_autopilot.engine.autopilot import fleet
+from bmad_autopilot.engine.autopilot.crew import Crew
 from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES
-from bmad_autopilot.engine.autopilot.supervising import _Pilot
+from bmad_autopilot.engine.autopilot.lookout import Lookout
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.sim.sample import scripted
 from tests.agents.stubs import until
@@ -24,7 +26,8 @@ pytestmark = pytest.mark.real
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """On that GitHub time goes by from look to look."""
-    monkeypatch.setattr(_Pilot, "_interval", lambda self: 0.2)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2)
+    monkeypatch.setattr(fleet, "PAUSE", 0.1)
 
 
 def log_of(pilot: Pilot) -> str:
@@ -141,18 +144,18 @@ def test_a_trouble_of_the_supervisors_own_leaves_no_lane_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pilot = side_by_side(tmp_path / "p", epics=2)
-    begin = _Pilot._watch
+    wait = Lookout.wait
 
-    def broken(self: _Pilot) -> Any:
-        if self._crew.at_work:
+    def broken(self: Lookout, idle: Any, waiting: Any, crew: Crew, *others: Any) -> set[str]:
+        if crew.at_work:
             raise RuntimeError("a wheel came off")
-        return begin(self)
+        return wait(self, idle, waiting, crew, *others)
 
-    monkeypatch.setattr(_Pilot, "_watch", broken)
+    monkeypatch.setattr(Lookout, "wait", broken)
     with pytest.raises(RuntimeError):
         pilot.fly(parallel=2)
     assert lane_threads() == []
     monkeypatch.undo()
-    monkeypatch.setattr(_Pilot, "_interval", lambda self: 0.2)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2)
     flight = pilot.fly(parallel=2)
     checked(pilot, flight, "epic-1", "epic-2")

@@ -29,7 +29,9 @@ class Crew(Protocol):
     def has_news(self) -> bool:
         """Somebody has come back."""
 
-    def start(self, key: str, work: Work) -> None: ...
+    def start(self, key: str, work: Work, pause: float = 0.0) -> None:
+        """`pause`: seconds before it really does."""
+
     def came_back(self) -> list[Drove]: ...
     def stop(self, times: int) -> None:
         """As if somebody had pressed Ctrl-C so many times."""
@@ -55,7 +57,7 @@ class Alone:
     def has_news(self) -> bool:
         return bool(self._done)
 
-    def start(self, key: str, work: Work) -> None:
+    def start(self, key: str, work: Work, pause: float = 0.0) -> None:
         self._done.append(Drove(key, work(None)))
 
     def came_back(self) -> list[Drove]:
@@ -89,19 +91,20 @@ class Beside:
     def has_news(self) -> bool:
         return not self._done.empty()
 
-    def start(self, key: str, work: Work) -> None:
+    def start(self, key: str, work: Work, pause: float = 0.0) -> None:
         try:
             waiting = Waiting()
             waiting.stops = self._stops
-            thread = threading.Thread(target=self._drive, args=(key, work, waiting), name=key, daemon=True)
+            thread = threading.Thread(target=self._drive, args=(key, work, waiting, pause), name=key, daemon=True)
             thread.start()
         except (OSError, RuntimeError) as error:  # no more pipes or threads to be had
             self._done.put(Drove(key, None, error, traceback.format_exc()))
             return
         self._threads[key] = thread, waiting
 
-    def _drive(self, key: str, work: Work, waiting: Waiting) -> None:
+    def _drive(self, key: str, work: Work, waiting: Waiting, pause: float) -> None:
         try:
+            waiting.rest(pause)
             drove = Drove(key, work(waiting))
         except BaseException as error:  # whatever it is: the other lanes go on, and nobody waits for this one
             drove = Drove(key, None, error, traceback.format_exc())

@@ -12,6 +12,7 @@ from .lanes import Held
 from .ranking import Ranking
 
 MAX_CRASHES = 3  # of a lane, in a row
+PAUSE = 5.0  # seconds after the first of them; each time three times as many
 
 
 class Fleet:
@@ -64,6 +65,12 @@ class Fleet:
         if not again:
             self.seats(lane).turn.give_back()
         return again
+
+    def pause(self, lane: str) -> float:
+        """Seconds before it is driven again."""
+        with self._lock:
+            times = self._crashes[lane]
+        return PAUSE * 3 ** (times - 1) if times else 0.0
 
     def has_news(self) -> bool:
         """Once: a place may be free, or somebody's turn has come."""

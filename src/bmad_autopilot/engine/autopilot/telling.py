@@ -36,10 +36,11 @@ class Telling:
 
         def tell(kind: str, data: Mapping[str, Any], at: float) -> None:
             rule = (data.get("decided") or {}).get("rule")
-            if rule in _PHASES:
-                self._keep(_PHASES[rule], epic)
-            if not self._is_known(key, kind, data):
-                self._told(kind, {"lane": key, **data}, at)
+            with self._lock:
+                if rule in _PHASES:
+                    self._keep(_PHASES[rule], epic)
+                if not self._is_known(key, kind, data):
+                    self._told(kind, {"lane": key, **data}, at)
 
         return tell
 
