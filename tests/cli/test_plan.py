@@ -9,9 +9,9 @@ from bmad_autopilot.board.overview import overview
 from bmad_autopilot.board.sprint import read_board
 from bmad_autopilot.cli.epic_plan import epic_plan
 from bmad_autopilot.cli.facts import Facts
-from bmad_autopilot.cli.past_calls import past_calls
 from bmad_autopilot.core.estimates import PastCall
 from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.past_calls import past_calls
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.views.plan import PlanView, document, render
 from bmad_autopilot.views.terminal import Terminal
@@ -197,7 +197,7 @@ def test_earlier_calls_that_ended_well_are_what_figures_are_taken_from(tmp_path:
 
 
 def test_only_the_newest_calls_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.cli.past_calls.MOST_CALLS", 3)
+    monkeypatch.setattr("bmad_autopilot.engine.past_calls.MOST_CALLS", 3)
     for number in range(5):
         earlier(tmp_path, number, "dev", 1.0, 1.0, "completed")
     assert [one.story for one in past_calls(str(tmp_path))] == ["1-4", "1-3", "1-2"]

@@ -9,15 +9,14 @@ from ..board.epics import read_all_epics
 from ..board.epics_files import find_epics_files
 from ..board.overview import EpicView
 from ..core.errors import UsageError
-from ..core.estimates import Figures, Range, figures, guessed, total
+from ..core.estimates import Range, total
 from ..core.graph import Edge, Fault, Graph, Problem, critical_path
 from ..core.schedule import Candidate, matches
 from ..core.slots import Timetable, makespan, timetable
+from ..engine.autopilot.sizes import Sizes, sizes_of
 from ..runs.layout import SESSION, find_runs, runs_folder
 from ..views.plan import Declared, EpicPlan, PlanView, Told, Wait
-from ..workflows.pipelines import steps_left
 from .facts import Facts, shown_path
-from .upcoming import workflow_of
 
 TRIED = (2, 3, 4, 6, 8)  # agents at a time, where a plan says what more of them would bring
 USUAL = 3  # agents at a time, where the order leaves work for one only
@@ -38,9 +37,9 @@ class _Work(NamedTuple):
 def epic_plan(facts: Facts, patterns: tuple[str, ...], parallel: int) -> PlanView:
     files = find_epics_files(facts.project.folders.planning)
     titles = {epic.number: epic.title for epic in read_all_epics(files).epics}
-    found = _figures(facts)
+    sizes = sizes_of(facts.project)
     pending = _pending(facts)
-    work = _work(facts, titles, patterns, [key for key, _ in pending], found)
+    work = _work(facts, titles, patterns, [key for key, _ in pending], sizes)
     numbers = [one.number for one in work]
     over = [epic.number for epic in facts.epics if epic.number and epic.key in dict(pending)]
 
@@ -59,7 +58,7 @@ def epic_plan(facts: Facts, patterns: tuple[str, ...], parallel: int) -> PlanVie
         parallel,
         seconds,
         _sum_of_dollars(work),
-        found.calls,
+        sizes.figures.calls,
         len(names),
         tuple(pending),
         _left_alone(facts, titles, patterns, {one.epic.key for one in work} | dict(pending).keys()),
@@ -67,15 +66,6 @@ def epic_plan(facts: Facts, patterns: tuple[str, ...], parallel: int) -> PlanVie
         tuple(_by_parallel(graph, times[1], parallel, seconds.middle)),
         tuple(_told(facts, problem, names) for problem in graph.problems),
     )
-
-
-def _figures(facts: Facts) -> Figures:
-    runs = runs_folder(facts.project.root.path)
-    if not find_runs(runs):
-        return guessed()
-    from .past_calls import past_calls
-
-    return figures(past_calls(runs))
 
 
 def _pending(facts: Facts) -> list[tuple[str, int]]:
@@ -94,20 +84,20 @@ def _pending(facts: Facts) -> list[tuple[str, int]]:
 
 
 def _work(
-    facts: Facts, titles: Mapping[str, str], patterns: tuple[str, ...], taken: Sequence[str], found: Figures
+    facts: Facts, titles: Mapping[str, str], patterns: tuple[str, ...], taken: Sequence[str], sizes: Sizes
 ) -> list[_Work]:
     from ..engine.autopilot.finding import check_patterns, open_epics
 
     check_patterns(patterns)
     _refuse_unknown(facts, titles, patterns)
     chosen = {one.key for one in open_epics(facts.board, titles, patterns, taken)}
-    workflow = workflow_of(facts.project)
+    found = sizes.figures
     work = []
     for epic in facts.epics:
         if epic.key not in chosen or epic.number is None:
             continue
-        left = [steps_left(workflow, meaning) for meaning in epic.meanings]
-        steps = [step.name for steps in left for step in steps]
+        left = sizes.steps(epic)
+        steps = [step for steps in left for step in steps]
         prices = [price for price in map(found.dollars_of, steps) if price is not None]
         work.append(
             _Work(

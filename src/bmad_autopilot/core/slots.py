@@ -38,6 +38,21 @@ def pick(asking: Collection[Asking], *, left: float, slots: int, mending_first: 
     return min(asking, key=rank)
 
 
+def begun_next(
+    fresh: Collection[Asking], developed: Collection[Asking], *, left: float, slots: int
+) -> Asking | None:
+    """Which epic is begun now: the first that would be given one of all slots, were those that are developed to
+    ask as well. So a chain that nothing may hold up is begun beside as many as there are slots. None: all slots
+    would go to what is developed."""
+    asking = [*developed, *fresh]
+    for _ in range(slots):
+        first = pick(asking, left=left, slots=slots)
+        if first is None or first in fresh:
+            return first
+        asking.remove(first)
+    return None
+
+
 class Spell(NamedTuple):
     """Calls of one epic, one right after another."""
 

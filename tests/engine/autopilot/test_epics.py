@@ -11,6 +11,7 @@ from bmad_autopilot.core.schedule import Candidate, Stage
 from bmad_autopilot.engine.autopilot.epics import Epics
 from bmad_autopilot.engine.autopilot.finding import branch_for, branch_names, number_of
 from bmad_autopilot.engine.autopilot.lanes import Held
+from bmad_autopilot.engine.autopilot.sizes import sizes_of
 from bmad_autopilot.engine.autopilot.wishes import Wishes
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.lane import Lane
@@ -74,7 +75,7 @@ def begun(pilot: Pilot, branch: str, *, pull: bool) -> tuple[Epics, list[Candida
         pilot.model.open_pull(PullOrder(branch, "main", "Epic 7A", "..."))
     project = open_project(str(pilot.work))
     forge, branches = Hurried(pilot.model), Branches(Git(project.root.checkout))
-    epics = Epics(project, Wishes(go_on=True), branches, "main", lambda: forge, print)
+    epics = Epics(project, Wishes(go_on=True), branches, "main", lambda: forge, print, sizes_of(project))
     return epics, epics.found([], [])
 
 
@@ -111,7 +112,9 @@ def _after_epic_1(folder: Path) -> tuple[Epics, list[Held], Pilot]:
     pilot = Pilot(folder / "p", epics=2, top='dependencies = "order"\n')
     project = open_project(str(pilot.work))
     forge = Hurried(pilot.model)
-    epics = Epics(project, Wishes(), Branches(Git(project.root.checkout)), "main", lambda: forge, print)
+    epics = Epics(
+        project, Wishes(), Branches(Git(project.root.checkout)), "main", lambda: forge, print, sizes_of(project)
+    )
     lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], delivery=Plan(), branch="feature/epic-1")
     record = RunRecord(delivery=DeliveryRecord(began=1.0, pull=1))
     return epics, [Held("run-1", lane, record, Stage.WAITS)], pilot

@@ -1,31 +1,36 @@
 """Which lanes may start an agent, which may be merged, and whether another can be begun."""
 
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import cast
 
-from bmad_autopilot.core.graph import build
-from bmad_autopilot.engine.autopilot.epics import Epics
+from bmad_autopilot.core.graph import Edge, Source, build
+from bmad_autopilot.core.records import RunRecord
+from bmad_autopilot.core.schedule import Candidate
 from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES, PAUSE, Fleet
 from bmad_autopilot.engine.autopilot.lanes import Held
 from bmad_autopilot.engine.seats import Seat, Slots
+from bmad_autopilot.workflows.pipelines import PIPELINES
+
+GRAPH = build(("1", "2", "3"), ())
+LEFT = {"1": 2.0, "2": 2.0, "3": 2.0}
 
 
-class KnownEpics:
-    graph = build(("1", "2", "3"), ())
-    left = MappingProxyType({"1": 2, "2": 2, "3": 2})
+def candidate(key: str) -> Candidate:
+    return Candidate(key, key.removeprefix("epic-"), "")
 
 
 class StandingLane:
-    epic, stories = "1", 2
+    stories, workflow = 2, PIPELINES["lean"]
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.epic = key.removeprefix("epic-")
 
 
 class StandingHeld:
     def __init__(self, key: str, *, is_delivered: bool = True) -> None:
         self.lane = StandingLane(key)
+        self.record = RunRecord()
         self.is_delivered = is_delivered
 
 
@@ -34,19 +39,66 @@ def held(key: str, *, is_delivered: bool = True) -> Held:
 
 
 def fleet_of(agents: int, woken: Callable[[], None] = lambda: None, *begun: str) -> Fleet:
-    fleet = Fleet(agents, woken, mend_first=True)
+    fleet = Fleet(agents, woken, mend_first=True, seconds=lambda step: 1.0)
+    fleet.to_begin((), GRAPH, LEFT)
     for key in begun:
-        fleet.begin(key, key.removeprefix("epic-"), cast(Epics, KnownEpics()))
+        fleet.begin(candidate(key))
     return fleet
 
 
 def test_there_is_room_until_as_many_are_developed_as_agents_may_be_at_work() -> None:
     fleet = fleet_of(2, lambda: None, "epic-1")
     assert fleet.has_room()
-    fleet.begin("epic-2", "2", cast(Epics, KnownEpics()))
+    fleet.begin(candidate("epic-2"))
     assert not fleet.has_room()
     fleet.came_back("epic-1")
     assert fleet.has_room()
+
+
+def test_the_epic_that_most_hangs_on_is_begun_first() -> None:
+    """3 waits for 2: 2 comes before 1. What has a pull request already comes before both."""
+    graph = build(("1", "2", "3"), (Edge("3", "2", Source.SETTINGS),))
+    epics = [candidate("epic-1"), candidate("epic-2")]
+    for agents in (0, 1, 2):
+        fleet = fleet_of(agents)
+        assert fleet.to_begin(epics, graph, LEFT) == candidate("epic-2")
+        adopted = Candidate("epic-9", "9", "", "feature/epic-9")
+        assert fleet.to_begin([adopted, *epics], graph, LEFT) == adopted
+    assert fleet_of(2, lambda: None, "epic-2").to_begin(epics[:1], graph, LEFT) == candidate("epic-1")
+
+
+def test_a_chain_that_nothing_may_hold_up_is_begun_beside_as_many_as_there_are_agents() -> None:
+    """3 waits for 2, and takes longest by far: as soon as it can be begun it is, and one in hand waits for it."""
+    graph = build(("1", "2", "3"), (Edge("3", "2", Source.SETTINGS),))
+    left = {"1": 9.0, "2": 1.0, "3": 30.0}
+    woken: list[int] = []
+    fleet = fleet_of(1 + 1, lambda: woken.append(1))
+    assert fleet.to_begin([candidate("epic-1"), candidate("epic-2")], graph, left) == candidate("epic-2")
+    for key in ("epic-1", "epic-2", "epic-4"):
+        fleet.begin(candidate(key))
+    assert not fleet.has_room()
+    fleet.heard("epic-2", "delivering", {})
+    assert woken
+    assert fleet.has_room()
+    assert fleet.to_begin([candidate("epic-3")], graph, left) == candidate("epic-3")
+    short = {**left, "3": 1.0}
+    assert fleet.to_begin([candidate("epic-3")], graph, short) is None
+
+
+def test_whoever_has_little_left_to_do_makes_room_for_it() -> None:
+    """What is left grows less with each step that is accepted, until the chain is most of it."""
+    woken: list[int] = []
+    fleet = fleet_of(2, lambda: woken.append(1))
+    fleet.to_begin((), GRAPH, {"1": 30.0, "2": 30.0, "3": 30.0})
+    fleet.begin(candidate("epic-1"))
+    fleet.begin(candidate("epic-2"))
+    for lane in ("epic-1", "epic-2") * 13:
+        assert not fleet.has_room()
+        assert not woken
+        fleet.heard(lane, "accepted", {"step": "dev"})
+    fleet.heard("epic-1", "accepted", {"step": "dev"})
+    assert fleet.has_room()
+    assert woken
 
 
 def test_who_is_delivered_or_rests_makes_room_and_tells_so_once() -> None:

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
+from bmad_autopilot.board.overview import overview
+from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.cli.epic_plan import epic_plan
+from bmad_autopilot.cli.facts import Facts
 from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.core.rules import Phase
 from bmad_autopilot.engine.autopilot.lookout import Lookout
 from bmad_autopilot.engine.doors import Caller
 from bmad_autopilot.engine.world.agents import AgentDoors
+from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import answer
 from bmad_autopilot.sim.sample import scripted
@@ -105,6 +111,21 @@ def test_what_is_declared_decides_who_waits(tmp_path: Path) -> None:
     both = ("epic-2", "epic-3")
     assert max(at["delivering", lane] for lane in both) < at["run", "epic-4"]
     assert sum(at["merged", lane] < at["run", "epic-4"] for lane in both) >= 1
+
+
+def test_the_chain_that_takes_longest_is_begun_first_as_the_plan_says(tmp_path: Path) -> None:
+    """5 waits for 4, 4 for 3: of two agents one has to see to these from the beginning."""
+    depends = '[depends]\n"4" = ["3"]\n"5" = ["4"]\n'
+    pilot = side_by_side(tmp_path / "p", epics=5, dependencies="declared", settings=depends)
+    project = open_project(str(pilot.work))
+    board = read_board(project.require_board())
+    planned = [one.key for one in epic_plan(Facts(project, board, overview(board)), (), 2).epics]
+    flight = pilot.fly(parallel=2)
+    assert flight.end.exit_code == 0, flight.end
+    begun = [one["key"] for one in flight.entries("phase") if one["phase"] == Phase.FIND_EPIC]
+    assert begun[:2] == ["epic-3", "epic-1"]
+    assert set(begun[:2]) == set(planned[:2])
+    checked(pilot, flight, *(f"epic-{number}" for number in range(1, 6)))
 
 
 def test_who_waits_for_a_person_and_who_for_a_limit_hold_up_nobody(

@@ -10,7 +10,7 @@ def chain() -> Graph:
 
 
 def ranking(slots: int = 2, *, mending_first: bool = True) -> Ranking:
-    found = Ranking(slots, mending_first=mending_first)
+    found = Ranking(slots, mending_first=mending_first, seconds=lambda step: 1.0)
     found.know(chain(), {"1": 2, "2": 2, "3": 2})
     for number in ("1", "2"):
         found.begin(f"epic-{number}", number, 2)
@@ -35,15 +35,15 @@ def test_unless_the_settings_say_otherwise() -> None:
     assert found.first(["epic-1", "epic-2"]) == "epic-2"
 
 
-def test_stories_that_are_done_hang_on_nobody() -> None:
+def test_steps_that_are_done_hang_on_nobody() -> None:
     """Of lanes under way we have heard more than the board of the base knows."""
-    found = Ranking(2, mending_first=True)
+    found = Ranking(2, mending_first=True, seconds=lambda step: 1.0)
     found.know(build(("1", "2"), ()), {"1": 3, "2": 2})
     found.begin("epic-1", "1", 3)
     found.begin("epic-2", "2", 2)
     assert found.first(["epic-1", "epic-2"]) == "epic-1"
     for _ in range(2):
-        found.heard("epic-1", "commit", "done")
+        found.heard("epic-1", "accepted", "dev")
     assert found.first(["epic-1", "epic-2"]) == "epic-2"
     found.know(build(("1", "2"), ()), {"1": 3, "2": 2})
     assert found.first(["epic-1", "epic-2"]) == "epic-2"

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from ...board.dependencies import ORDER, dependency_graph
-from ...board.overview import EpicView, overview
+from ...board.overview import overview
 from ...board.sprint import Board
 from ...core.errors import AutopilotError, UsageError
 from ...core.graph import Graph, build
 from ...core.keys import number_of as number_from
 from ...core.schedule import Candidate
-from ...core.statuses import DONE, PARKED, UNKNOWN, Kind
+from ...core.statuses import Kind
 from ...github.branches import Branches
 from ...github.forge import Forge, ForgeError
 from ...github.git import Git
@@ -19,6 +19,7 @@ from ..delivery.plan import LOCAL
 from ..driving import NOTHING
 from .finding import PREFIX, Start, board_at, branch_names, candidates, epic_titles, number_of
 from .lanes import Held, last_pending
+from .sizes import Sizes
 from .watching import PASSING
 from .wishes import Wishes
 
@@ -32,6 +33,7 @@ class Epics:
         base: str,
         forge: Callable[[], Forge],
         say: Callable[[str], None],
+        sizes: Sizes,
     ) -> None:
         self._project = project
         self._wishes = wishes
@@ -39,13 +41,14 @@ class Epics:
         self._base = base
         self._forge = forge
         self._say = say
+        self._sizes = sizes
         self._git = Git(project.root.checkout)
         self._is_local = project.config.delivery == LOCAL
         self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
         self._is_ordered = project.config.dependencies == ORDER
         self._told = False  # of dependencies that cannot be kept to
         self.graph: Graph = build((), ())  # as last looked at
-        self.left: dict[str, int] = {}  # stories of each epic that are not done
+        self.left: dict[str, float] = {}  # seconds of work, of each epic
 
     def found(self, lanes: list[Held], over: list[str], begun: Mapping[str, str] = NOTHING) -> list[Candidate]:
         """Pull requests of earlier runs first, then what is left to begin. `over`: epics that are not; `begun`:
@@ -57,7 +60,8 @@ class Epics:
         known = {one.key for one in adopted}
         found = candidates(self._project, board, self._wishes.patterns, [*taken, *known])
         self.graph = self._graph(board, {*begun.values(), *(one.number for one in found)}, lanes)
-        self.left = {epic.number: _stories_left(epic) for epic in overview(board) if epic.number is not None}
+        epics = overview(board)
+        self.left = {epic.number: self._sizes.of_epic(epic) for epic in epics if epic.number is not None}
         if self._is_ordered and begun:
             return adopted
         return [*adopted, *(one for one in found if self._is_ready(one, lanes))]
@@ -174,7 +178,3 @@ class Epics:
     def _is_pending(self, branch: str) -> bool:
         """An open pull request that may be gone on with: looked at before."""
         return not self._is_local and any(mark.head_ref == branch for mark in self._forge().pulls_of(branch))
-
-
-def _stories_left(epic: EpicView) -> int:
-    return sum(row.meaning not in (DONE, PARKED, UNKNOWN) for row in epic.stories)

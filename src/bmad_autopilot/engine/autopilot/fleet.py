@@ -3,11 +3,12 @@ With one at a time in the checkout nothing of all this holds anybody up."""
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from ...core.graph import Graph
+from ...core.schedule import Candidate
 from ..seats import Seat, Seats, Slots
-from .epics import Epics
 from .lanes import Held
 from .ranking import Ranking
 
@@ -16,10 +17,15 @@ PAUSE = 5.0  # seconds after the first of them; each time three times as many
 
 
 class Fleet:
-    def __init__(self, agents: int, wake: Callable[[], None], *, mend_first: bool) -> None:
+    """`seconds`: that a call of a step takes."""
+
+    def __init__(
+        self, agents: int, wake: Callable[[], None], *, mend_first: bool, seconds: Callable[[str], float]
+    ) -> None:
         self._agents = agents
         self._wake = wake
-        self._ranking = Ranking(agents, mending_first=mend_first)
+        self._seconds = seconds
+        self._ranking = Ranking(agents, mending_first=mend_first, seconds=seconds)
         self._slots = Slots(agents, self._first) if agents else None
         self._turns = Slots(1, lambda lanes: lanes[0]) if agents else None
         self._lock = threading.RLock()
@@ -34,18 +40,36 @@ class Fleet:
 
     # what the supervisor does
 
-    def begin(self, lane: str, number: str, epics: Epics) -> None:
+    def to_begin(self, epics: Sequence[Candidate], graph: Graph, left: Mapping[str, float]) -> Candidate | None:
+        """Which of these is begun now, if any is. `graph`, `left`: of all that is not over, as the board has it.
+        What has a pull request already comes first."""
         with self._lock:
-            self._ranking.know(epics.graph, epics.left)
-            self._ranking.begin(lane, number, epics.left.get(number, 1))
-            self._developing.add(lane)
+            self._ranking.know(graph, left)
+            has_place = not self._agents or len(self._at_work) < self._agents
+            adopted = next((one for one in epics if one.branch), None)
+            if adopted is not None and has_place:
+                return adopted
+            fresh = [one for one in epics if not one.branch]
+            return self._ranking.next_epic(fresh, self._at_work if self._agents else ())
+
+    def begin(self, epic: Candidate) -> None:
+        with self._lock:
+            self._ranking.begin(epic.key, epic.number, 0.0)
+            self._developing.add(epic.key)
 
     def go_on(self, held: Held) -> None:
+        lane = held.lane
         with self._lock:
-            self._ranking.begin(held.lane.key, held.lane.epic or "", held.lane.stories)
-            self._turned.discard(held.lane.key)
+            self._ranking.begin(lane.key, lane.epic or "", self._left(held))
+            self._turned.discard(lane.key)
             if not held.is_delivered:
-                self._developing.add(held.lane.key)
+                self._developing.add(lane.key)
+
+    def _left(self, held: Held) -> float:
+        if held.is_delivered:
+            return 0.0
+        stories = held.lane.stories - sum(story.finished for story in held.record.stories.values())
+        return max(0, stories) * sum(self._seconds(step.name) for step in held.lane.workflow.steps)
 
     def came_back(self, lane: str) -> None:
         """Nobody drives it now. Whether it keeps its turn it has said itself."""
@@ -53,10 +77,22 @@ class Fleet:
             self._developing.discard(lane)
             self._resting.discard(lane)
 
+    @property
+    def _at_work(self) -> set[str]:
+        """One that waits for its account needs no agent."""
+        return self._developing - self._resting
+
     def has_room(self) -> bool:
-        """Fewer are being developed than agents may be at work. One that waits for its account needs none."""
+        """Fewer are being developed than agents may be at work; or what was last known says that an epic had
+        better be begun beside them. Which one, `to_begin` says."""
         with self._lock:
-            return len(self._developing - self._resting) < self._agents
+            return self._has_room()
+
+    def _has_room(self) -> bool:
+        at_work = self._at_work
+        if len(at_work) < self._agents:
+            return True
+        return self._ranking.next_epic(self._ranking.unbegun(self._developing), at_work) is not None
 
     def tries_again(self, lane: str) -> bool:
         with self._lock:
@@ -87,8 +123,8 @@ class Fleet:
 
     def heard(self, lane: str, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            self._ranking.heard(lane, kind, str(data.get("label", "")))
-            before = len(self._developing - self._resting)
+            at_work, had_room = len(self._at_work), kind != "accepted" or self._has_room()
+            self._ranking.heard(lane, kind, str(data.get("step", "")))
             if kind == "delivering":
                 self._developing.discard(lane)
             elif kind == "resting":
@@ -97,7 +133,7 @@ class Fleet:
                 self._resting.discard(lane)
             elif kind in ("accepted", "commit"):
                 self._crashes.pop(lane, None)
-            is_free = len(self._developing - self._resting) < before
+            is_free = len(self._at_work) < at_work or (not had_room and self._has_room())
             self._changed = self._changed or is_free
         if is_free:
             self._wake()

@@ -37,6 +37,7 @@ from .places import Places
 from .preflight import base_of, check_forge, check_ground, check_remote
 from .roster import Roster
 from .shared_forge import ForgeDoor
+from .sizes import sizes_of
 from .telling import Telling
 from .watching import AWAY, PASSING
 from .wishes import Wishes
@@ -96,7 +97,13 @@ class _Pilot:
         remote, apart = self.config.github.remote, wishes.parallel > 0
         self._forge = ForgeDoor(self._git, remote, forge, self._pause, is_shared=apart)
         self._crew: Crew = Beside(self._waiting.poke) if wishes.parallel else Alone()
-        self._fleet = Fleet(wishes.parallel, self._waiting.poke, mend_first=self.config.github.mend_first)
+        self._sizes = sizes_of(project)
+        self._fleet = Fleet(
+            wishes.parallel,
+            self._waiting.poke,
+            mend_first=self.config.github.mend_first,
+            seconds=self._sizes.of_step,
+        )
         self._budgets = Budgets(wishes.bounds, clock)
         self._orders = Orders(project.state_folder, self._budgets)
 
@@ -139,7 +146,7 @@ class _Pilot:
             check_forge(self._forge())
         base = base_of(self._branches, project.config)
         say = self._telling.say
-        self._epics = Epics(project, wishes, self._branches, base, self._forge, say)
+        self._epics = Epics(project, wishes, self._branches, base, self._forge, say, self._sizes)
         self._lookout = Lookout(
             project.config, self._branches, base, self._forge, self._orders, self._now, wishes.bounds.until
         )
@@ -201,7 +208,9 @@ class _Pilot:
             found += self._epics.found(self.lanes, self._roster.over, self._roster.begun)
         except ForgeError as error:
             self._look_later(error)
-        yield from found
+        chosen = self._fleet.to_begin(found, self._epics.graph, self._epics.left)
+        if chosen is not None:
+            yield chosen
 
     def _look_later(self, error: ForgeError) -> None:
         """Those that wait are watched meanwhile, and those at work go on."""
@@ -294,7 +303,7 @@ class _Pilot:
                 raise
             self._cannot_begin(epic.key, error)
             return
-        self._fleet.begin(epic.key, epic.number, self._epics)
+        self._fleet.begin(epic)
         self._drive(epic.key, lambda waiting: self._driver.begin(epic, start, waiting))
 
     def _cannot_begin(self, key: str, error: AutopilotError) -> None:
