@@ -20,7 +20,7 @@ from .observing import RETRO
 
 MAX_SUMMARY = 8000
 # What it is merged by is over with these, or it may be long before it is.
-_STEP_ASIDE = (Action.ASK, Action.OPEN_ROUND, Action.CLEAR_BRANCH, Action.FINISH)
+_STEP_ASIDE = (Action.ASK, Action.OPEN_ROUND, Action.CLEAR_BRANCH, Action.FINISH, Action.LEAVE)
 
 
 Performer = Callable[[Loop, Look, Rule], "str | None"]  # how the run ended, where it has

@@ -64,9 +64,11 @@ class Roster:
         """These can go on."""
         self.lanes = [held.moved() if held.folder in folders else held for held in self.lanes]
 
-    def obey(self, driven: Collection[str]) -> None:
-        """What was asked of single lanes at another terminal."""
+    def obey(self, driven: Collection[str]) -> list[str]:
+        """What was asked of single lanes at another terminal. Those that are parked by it just now."""
+        before = {held.folder for held in self.lanes if held.stage is Stage.HELD}
         self.lanes = as_asked(self.lanes, driven)
+        return [held.lane.key for held in self.lanes if held.stage is Stage.HELD and held.folder not in before]
 
     def park(self, why: str) -> None:
         self.lanes = [parked(held, why) for held in self.lanes]

@@ -180,7 +180,8 @@ class _Pilot:
                 self._crew.wake()
                 self._waiting.until(time.time() + RESCAN, (self._orders.path,))
                 continue
-            self._roster.obey(driven)
+            for key in self._roster.obey(driven):
+                self._fleet.seats(key).turn.give_back()  # it may be long before it is merged
             epics: list[Candidate] = []
             views = [held.view() for held in self._roster.idle(driven)]
             room = self._fleet.has_room() if self.wishes.parallel else is_vacant(views)
