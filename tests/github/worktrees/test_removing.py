@@ -1,5 +1,6 @@
 """A worktree goes when nothing goes with it; else it stays, and the reason is told."""
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.files import locked
+from bmad_autopilot.github.worktrees import trash
 from bmad_autopilot.github.worktrees.making import Made
 from tests.github.repositories import Repository
 from tests.github.worktrees.sites import BRANCH, EPIC, Sample, contents, git_dir, tree
@@ -222,4 +224,20 @@ def test_a_mark_lost_with_the_state_folder_is_no_loss(sample: Sample) -> None:
     shutil.rmtree(sample.top / ".git/bmad-autopilot")
     assert (git_dir(made) / "bmad-autopilot-worktree.json").is_file()
     assert sample.worktrees().find(EPIC) == made.root
+    assert sample.worktrees().remove(EPIC).is_gone
+
+
+def test_what_the_disk_does_not_let_go_stays_with_the_reason(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sample.make()
+
+    def busy(folder: str) -> str:
+        raise OSError(errno.EBUSY, "Device or resource busy", folder)
+
+    monkeypatch.setattr(trash, "set_aside", busy)
+    (kept,) = sample.worktrees().tidy(())
+    assert "Device or resource busy" in kept.reason
+    assert kept.folder == made.folder
+    monkeypatch.undo()
     assert sample.worktrees().remove(EPIC).is_gone

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ...runs.supervisor import Supervision
 
@@ -33,4 +34,6 @@ class Charges:
             self._write()
 
     def _write(self) -> None:
-        self._supervision.looks_after(tuple(self._runs), next(reversed(self._runs), ""))
+        """For others: that it cannot be, on a full disk, holds nothing up."""
+        with suppress(OSError):
+            self._supervision.looks_after(tuple(self._runs), next(reversed(self._runs), ""))

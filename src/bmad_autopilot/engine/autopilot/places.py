@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from ...core.errors import AutopilotError
 from ...github.branches import Branches
 from ...github.git import Git
 from ...github.history import branch_of
+from ...github.worktrees.worktrees import Removed
 from ...project.open import Project, open_project
 from ...project.root import Root
 from ..plain_environment import plain_environment
@@ -26,9 +28,13 @@ class Places:
 
     def tidy(self, in_use: set[str]) -> None:
         """What earlier commands left, and nobody needs any more."""
-        for removed in self._worktrees.tidy(in_use):
-            if not removed.is_gone:
-                self._say(f"the worktree of {removed.epic} stays: {removed.reason}")
+        try:
+            found = self._worktrees.tidy(in_use)
+        except (AutopilotError, OSError) as error:  # nothing that is to be done needs it
+            self._say(f"worktrees that earlier commands left cannot be cleared away: {_in_line(error)}")
+            return
+        for removed in found:
+            self._stays(removed)
 
     def begin(self, key: str, branch: str, commit: str) -> Project:
         if not self._apart:
@@ -60,7 +66,16 @@ class Places:
 
     def clear(self, key: str) -> None:
         """After its merge. What would be lost with it stays, and is named."""
-        if self._worktrees.find(key) is not None:
-            removed = self._worktrees.remove(key)
-            if not removed.is_gone:
-                self._say(f"the worktree of {key} stays: {removed.reason}")
+        try:
+            if self._worktrees.find(key) is not None:
+                self._stays(self._worktrees.remove(key))
+        except (AutopilotError, OSError) as error:
+            self._say(f"the worktree of {key} stays: {_in_line(error)}")
+
+    def _stays(self, removed: Removed) -> None:
+        if not removed.is_gone:
+            self._say(f"the worktree of {removed.epic} stays: {removed.reason}")
+
+
+def _in_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -92,6 +92,7 @@ class _Pilot:
         runs, session = runs_folder(project.root.path), wishes.session
         self._roster = Roster(lambda: held_lanes(runs, session, go_on=True))
         self._looks_again = inf  # for epics, where that could not be done just now
+        self._look_failed = ""  # why, as it was told
         self._waiting = Waiting()
         self._stopped = threading.Event()
         remote, apart = self.config.github.remote, wishes.parallel > 0
@@ -207,17 +208,26 @@ class _Pilot:
         self._looks_again = inf
         try:
             found += self._epics.found(self.lanes, self._roster.over, self._roster.begun)
-        except ForgeError as error:
+        except (AutopilotError, OSError) as error:
             self._look_later(error)
+            return
+        self._look_failed = ""
         chosen = self._fleet.to_begin(found, self._epics.graph, self._epics.left)
         if chosen is not None:
             yield chosen
 
-    def _look_later(self, error: ForgeError) -> None:
-        """Those that wait are watched meanwhile, and those at work go on."""
-        if error.trouble not in PASSING or not self._has_others():
+    def _look_later(self, error: AutopilotError | OSError) -> None:
+        """Those that wait are watched meanwhile, and those at work go on: a board that cannot be read may be
+        mended until then. What is every lane's is not waited for."""
+        is_lasting = isinstance(error, ForgeError) and error.trouble not in PASSING
+        if is_lasting or not self._has_others():
             raise error
-        self._looks_again = max(error.until, self._now() + AWAY)
+        until = error.until if isinstance(error, ForgeError) else 0.0
+        self._looks_again = max(until, self._now() + AWAY)
+        why = " ".join(str(error).split())
+        if why != self._look_failed and not isinstance(error, ForgeError):
+            self._telling.say(f"no epic can be begun just now, which is tried again: {why}")
+        self._look_failed = why
 
     def _has_others(self) -> bool:
         return bool(self._crew.at_work) or any(held.stage is Stage.WAITS for held in self.lanes)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from ...core.errors import ConflictError
+from ...core.errors import AutopilotError, ConflictError
 from ...project.config import WorktreeSettings
 from ...project.root import Root
 from . import trash
@@ -53,9 +53,12 @@ class Worktrees:
 
     def remove(self, epic: str) -> Removed:
         """If nothing is lost with it; else it stays, and the reason is told. One that is not there is gone."""
-        with self._site.held(epic):
-            ours = self._site.ours(epic)
-            return self._remove(ours) if ours is not None else Removed(epic, self._site.place_of(epic))
+        try:
+            with self._site.held(epic):
+                ours = self._site.ours(epic)
+                return self._remove(ours) if ours is not None else Removed(epic, self._site.place_of(epic))
+        except (AutopilotError, OSError) as error:  # somebody holds it, or the disk will not: it can go later
+            return Removed(epic, self._site.place_of(epic), " ".join(str(error).split()))
 
     def _remove(self, ours: Ours) -> Removed:
         folder = ours.entry.folder if ours.entry is not None else self._site.place_of(ours.epic)
