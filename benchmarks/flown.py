@@ -72,7 +72,7 @@ class Flown:
             self._asking.append(epic)
             return
         self._fleet.heard(epic, "delivering", {})
-        self._fleet.came_back(epic)
+        self._fleet.came_back(epic, well=True)
         self._out.add(epic)
 
 

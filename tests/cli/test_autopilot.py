@@ -1,10 +1,12 @@
 """What is to be typed after `bmad autopilot`."""
 
-from bmad_autopilot.cli.autopilot import _next
+from bmad_autopilot.cli.autopilot import _came, _next
 from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.schedule import Stage
 from bmad_autopilot.engine.autopilot.lanes import Held
+from bmad_autopilot.engine.autopilot.roster import GivenUp
+from bmad_autopilot.engine.autopilot.supervising import Ending
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.workflows.pipelines import PIPELINES
@@ -39,3 +41,14 @@ def test_going_on_stays_in_its_session() -> None:
     lane = held("1", Stage.WAITS, 0)
     elsewhere = lane._replace(lane=lane.lane._replace(session="night"))
     assert _next((elsewhere,), ("7A",))[0][0] == "bmad autopilot 7A --session night"
+
+
+def test_epics_that_could_not_be_begun_are_told_with_the_command_that_tries_again() -> None:
+    given_up = (("epic-2", GivenUp("its branch is checked out elsewhere", "git switch --detach")),)
+    came = _came(Ending(1, (), (), "", "", given_up), ("--parallel", "2"), "main", ())
+    assert [(one.key, one.stage, one.why, one.help) for one in came.lanes] == [
+        ("epic-2", "blocked", "its branch is checked out elsewhere", "git switch --detach")
+    ]
+    assert came.next == (("bmad autopilot --parallel 2", "once that is mended: go on"),)
+    elsewhere = _came(Ending(1, (), (), "", "", given_up), (), "night", ())
+    assert elsewhere.next[0][0] == "bmad autopilot --session night"

@@ -70,6 +70,15 @@ def test_what_it_came_to() -> None:
     ]
 
 
+def test_an_epic_that_could_not_be_begun_is_named_with_what_helps() -> None:
+    unbegun = LaneTold("epic-2", "blocked", 0, "its branch is checked out elsewhere", "", "git switch --detach")
+    assert lines(Came(1, (), (unbegun,), ())) == [
+        "no epic was merged",
+        "  epic-2 is blocked: its branch is checked out elsewhere",
+        "    help: git switch --detach",
+    ]
+
+
 def test_a_bound_that_was_met_is_named_before_the_lanes() -> None:
     parked = WAITS._replace(stage="held", why="--max-cost 5 is reached")
     told = lines(Came(3, (), (parked,), (), (), "--max-cost 5 is reached: $5.20 in this command"))

@@ -136,7 +136,7 @@ def fly(
     came = _came(end, (*wishes.patterns, *again), wishes.session, begins.left_alone if begins else ())
     if isinstance(shown, EventView):
         shown("autopilot-summary", view.came_document(came), time.time())
-    gap = [""] if end.lanes or end.merged else []  # nothing was told since the last one
+    gap = [""] if came.lanes or end.merged else []  # nothing was told since the last one
     shown.say([*gap, *view.came_lines(came, terminal(ctx))])
     shown.close()
     ctx.exit(end.exit_code)
@@ -155,8 +155,10 @@ def _came(end: "Ending", words: tuple[str, ...], session: str, left_alone: "tupl
         LaneTold(held.lane.key, held.stage.value, held.pull, held.why, os.path.basename(held.folder))
         for held in end.lanes
     )
-    following = tuple(_next(end.lanes, words, left_alone, cut=session if end.met else ""))
-    return Came(end.exit_code, end.merged, lanes, following, left_alone, end.met)
+    unbegun = tuple(LaneTold(key, "blocked", 0, one.why, "", one.hint) for key, one in end.given_up)
+    cut = session if end.met or end.given_up else ""
+    following = tuple(_next(end.lanes, words, left_alone, cut=cut, is_mended=bool(unbegun)))
+    return Came(end.exit_code, end.merged, (*lanes, *unbegun), following, left_alone, end.met)
 
 
 def _next(
@@ -165,9 +167,10 @@ def _next(
     left_alone: "tuple[LeftAlone, ...]" = (),
     *,
     cut: str = "",
+    is_mended: bool = False,
 ) -> list[tuple[str, str]]:
-    """`words`: what it was called with, so that the same epics are gone on with and no others. `cut`: a bound
-    was met, and there may be more to do in this session."""
+    """`words`: what it was called with, so that the same epics are gone on with and no others. `cut`: there
+    is more to do in this session, beside the lanes. `is_mended`: once somebody has seen to it."""
     from ..core.commands import command
     from ..runs.layout import SESSION
 
@@ -176,7 +179,8 @@ def _next(
     if "asks" in stages:
         found.append(("bmad questions", "what is asked, and how to answer"))
     if lanes or cut:
-        purpose = "go on with all of them" if "blocked" not in stages else "once that is mended: go on"
+        is_mended = is_mended or "blocked" in stages
+        purpose = "once that is mended: go on" if is_mended else "go on with all of them"
         again = ("--continue",) if "blocked" in stages else ()
         session = lanes[0].lane.session if lanes else cut
         again = again if session == SESSION else (*again, "--session", session)

@@ -44,12 +44,17 @@ class AutopilotError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        return "\n".join((self.what, *_labelled(help=self.hint)))
+
+    @property
+    def what(self) -> str:
+        """All but what to type next."""
         head = f"{self.place}: {self.message}" if self.place else self.message
-        lines = [head]
-        for label, text in (("found", self.found), ("expected", self.expected), ("help", self.hint)):
-            if text:
-                lines.append(f"  {label + ':':<10}{text}")
-        return "\n".join(lines)
+        return "\n".join((head, *_labelled(found=self.found, expected=self.expected)))
+
+
+def _labelled(**texts: str | None) -> list[str]:
+    return [f"  {label + ':':<10}{text}" for label, text in texts.items() if text]
 
 
 class UsageError(AutopilotError):

@@ -41,7 +41,8 @@ class LaneTold(NamedTuple):
     stage: str
     pull: int
     why: str
-    run: str
+    run: str  # empty: it could not be begun
+    help: str = ""
 
 
 class Came(NamedTuple):
@@ -115,6 +116,8 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
         number = f" (#{lane.pull})" if lane.pull else ""
         first = f"  {clean(lane.key)}{number} {out.style(word, color) if out.color else word} "
         yield from fit(f"{first}{clean(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
+        if lane.help:
+            yield from fit(f"    help: {clean(lane.help)}", out, " " * 10)
     yield from _left_alone(view.left_alone, out)
     width = max((display_width(clean(command)) for command, _ in view.next), default=0)
     for index, (command, purpose) in enumerate(view.next):

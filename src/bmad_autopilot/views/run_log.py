@@ -201,7 +201,8 @@ class RunLog:
         return [LogLine(at, "", "", clip(str(data.get("text", ""))), color="yellow")]
 
     def stopping(self, data: Data, at: float) -> list[LogLine]:
-        times, goes_on = int(data.get("times", 1)), "bmad autopilot" if "lane" in data else "bmad resume"
+        is_autopilot = "lane" in data or "idle" in data
+        times, goes_on = int(data.get("times", 1)), "bmad autopilot" if is_autopilot else "bmad resume"
         if data.get("idle"):
             text = "no agent is at work; what waits for others stays as it is, and bmad autopilot goes on with it"
             return [LogLine(at, "", "", "leaving", text, "yellow")] if times == 1 else []

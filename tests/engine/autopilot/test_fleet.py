@@ -51,7 +51,7 @@ def test_there_is_room_until_as_many_are_developed_as_agents_may_be_at_work() ->
     assert fleet.has_room()
     fleet.begin(candidate("epic-2"))
     assert not fleet.has_room()
-    fleet.came_back("epic-1")
+    fleet.came_back("epic-1", well=True)
     assert fleet.has_room()
 
 
@@ -170,6 +170,17 @@ def test_each_time_it_is_waited_longer_for_until_something_was_done() -> None:
     assert fleet.pause("epic-2") == 0.0
     fleet.heard("epic-1", "commit", {"label": "done"})
     assert fleet.pause("epic-1") == 0.0
+
+
+def test_who_came_back_well_in_between_is_not_counted_as_breaking_off_in_a_row() -> None:
+    """A delivered lane is looked at for days: it makes no calls, and commits nothing."""
+    fleet = fleet_of(2)
+    for _ in range(2 * MAX_CRASHES):
+        assert fleet.tries_again("epic-1")
+        fleet.came_back("epic-1", well=False)
+        assert fleet.pause("epic-1") == PAUSE
+        fleet.came_back("epic-1", well=True)
+        assert fleet.pause("epic-1") == 0.0
 
 
 def test_who_is_parked_has_no_turn_any_more() -> None:

@@ -1,7 +1,9 @@
 """Lanes beside each other, one of them in trouble: the others go on, and it is said why that one did not."""
 
 import errno
+import shutil
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,17 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.agents.attempts import State, state_of
-from bmad_autopilot.engine.autopilot import fleet
+from bmad_autopilot.core.errors import AutopilotError, UsageError
+from bmad_autopilot.core.schedule import Candidate
+from bmad_autopilot.engine.autopilot import fleet, supervising
 from bmad_autopilot.engine.autopilot.crew import Crew
-from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES
+from bmad_autopilot.engine.autopilot.epics import Epics
+from bmad_autopilot.engine.autopilot.finding import Start
+from bmad_autopilot.engine.autopilot.fleet import MAX_CRASHES, Fleet
+from bmad_autopilot.engine.autopilot.lanes import Held
 from bmad_autopilot.engine.autopilot.lookout import Lookout
+from bmad_autopilot.github.forge import ForgeError, Trouble
+from bmad_autopilot.github.git import GitError
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.sim.sample import scripted
 from tests.agents.stubs import until
@@ -39,15 +48,22 @@ def attempts_of(pilot: Pilot) -> list[str]:
     return [str(path) for path in Path(runs_folder(str(pilot.work))).glob("*/*/steps/*/attempt-*")]
 
 
-def parked(flight: Flight, key: str, why: str) -> None:
+def parked(flight: Flight, key: str, why: str, hint: str = "", *, tries: int = MAX_CRASHES) -> None:
     """Tried a few times, and then told so, with the reason; and nobody is told that all is well."""
     assert flight.end.exit_code == 1, flight.end
-    told = [one["text"] for one in flight.entries("notice") if one["text"].startswith(f"{key} broke off")]
-    assert len(told) == MAX_CRASHES, told
-    assert "parked: bmad autopilot --continue" in told[-1]
+    notices = [one["text"] for one in flight.entries("notice") if one["text"].startswith(key)]
+    told = [text for text in notices if text.startswith(f"{key} broke off")]
+    assert len(told) == tries, told
+    assert told[-1].startswith(f"{key} broke off, and is parked: ")
     assert why in told[-1]
-    held = "".join(one.why for one in flight.end.lanes if one.lane.key == key)
-    assert why in f"{flight.end.why}{held}"
+    assert "help:" not in told[-1]
+    after = notices[notices.index(told[-1]) + 1]
+    assert hint in after
+    assert after.endswith("the next bmad autopilot tries it again")
+    held = [one.why for one in flight.end.lanes if one.lane.key == key]
+    unbegun = [one.why for name, one in flight.end.given_up if name == key]
+    (told_at_the_end,) = (*held, *unbegun)
+    assert why in told_at_the_end
 
 
 def test_lanes_without_a_place_to_work(tmp_path: Path) -> None:
@@ -61,10 +77,14 @@ def test_lanes_without_a_place_to_work(tmp_path: Path) -> None:
     git(pilot.work, "worktree", "add", "--quiet", "-b", "feature/epic-3", str(pilot.folder / "elsewhere"))
     flight = pilot.fly(parallel=4)
     checked(pilot, flight, "epic-1")
-    parked(flight, "epic-2", "stands where the worktree of epic-2 belongs")
-    parked(flight, "epic-3", "is checked out")
-    parked(flight, "epic-4", "exit")
+    parked(flight, "epic-2", "stands where the worktree of epic-2 belongs", "move it away", tries=1)
+    parked(flight, "epic-3", "is checked out", "git switch --detach", tries=1)
+    parked(flight, "epic-4", "exit", "`[worktrees] post_create`, then bmad autopilot")
     assert (place / "mine.txt").read_text() == "mine\n"
+    shutil.rmtree(place)
+    git(pilot.folder / "elsewhere", "switch", "--quiet", "--detach")
+    again = pilot.fly(parallel=4)
+    assert set(again.end.merged) == {"epic-2", "epic-3"}, "as it was said"
 
 
 def test_lanes_that_break_off_every_time_are_parked_with_the_reason(tmp_path: Path) -> None:
@@ -83,7 +103,7 @@ def test_lanes_that_break_off_every_time_are_parked_with_the_reason(tmp_path: Pa
     for key, problem in problems.items():
         parked(flight, key, str(problem))
     assert "in heard raise problem" in log_of(pilot)
-    again = pilot.fly(parallel=3, go_on=True)
+    again = pilot.fly(parallel=3)
     assert again.end.exit_code == 0
     assert sorted(again.end.merged) == ["epic-2", "epic-3"]
     assert all(len(runs_of(pilot, key)) == 1 for key in ("epic-1", *problems))
@@ -103,6 +123,119 @@ def test_a_lane_that_breaks_off_once_goes_on_with_the_same_run(tmp_path: Path) -
     checked(pilot, flight, "epic-1", "epic-2")
     assert len(runs_of(pilot, "epic-2")) == 1
     assert len(attempts_of(pilot)) == 6
+
+
+def test_it_comes_back_after_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet, "PAUSE", 1.5)
+    pilot = side_by_side(tmp_path / "p", epics=1)
+    first = once("call")
+    times: dict[str, float] = {}
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind in ("notice", "did", "ended", "call"):
+            times.setdefault(kind if kind == "notice" or "notice" not in times else "again", time.monotonic())
+        if first(kind, data):
+            raise RuntimeError("a wheel came off")
+
+    checked(pilot, pilot.fly(heard, parallel=1), "epic-1")
+    assert times["again"] - times["notice"] >= 1.4
+
+
+def test_a_lost_login_of_one_is_every_lanes(tmp_path: Path) -> None:
+    pilot = side_by_side(tmp_path / "p", epics=2)
+    first = once("call", lane="epic-2")
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if first(kind, data):
+            raise ForgeError(Trouble.LOGIN, "not logged in")
+
+    with pytest.raises(ForgeError, match="not logged in"):
+        pilot.fly(heard, parallel=2)
+    assert lane_threads() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "merged"),
+    [
+        (ForgeError(Trouble.LOGIN, "not logged in"), None),
+        (GitError("git is not well"), ("epic-1", "epic-2")),
+        (UsageError("feature/epic-2 is there already"), ("epic-1",)),
+    ],
+    ids=["login", "git", "in the way"],
+)
+def test_where_it_begins_cannot_be_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: AutopilotError, merged: tuple[str, ...] | None
+) -> None:
+    """A lost login is every lane's; what a moment may mend is tried again; what stands in the way is parked."""
+    pilot = side_by_side(tmp_path / "p", epics=2)
+    start, tries = Epics.start, list[str]()
+
+    def broken(self: Epics, epic: Candidate, lanes: list[Held]) -> Start:
+        tries.append(epic.key)
+        if epic.key == "epic-2" and tries.count("epic-2") == 1:
+            raise error
+        return start(self, epic, lanes)
+
+    monkeypatch.setattr(Epics, "start", broken)
+    if merged is None:
+        with pytest.raises(ForgeError):
+            pilot.fly(parallel=2)
+        return
+    flight = pilot.fly(parallel=2)
+    checked(pilot, flight, *merged)
+    assert flight.end.exit_code == (0 if len(merged) == 2 else 1)
+    assert tries.count("epic-2") == len(merged)
+
+
+def test_who_comes_back_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the pace of looks is: nothing is known yet of what it waits for."""
+    looks: list[float] = []
+    moved = Lookout._moved
+
+    def looked(self: Lookout, waits: list[Held], *arguments: Any) -> set[str]:
+        if waits:
+            looks.append(time.monotonic())
+        return moved(self, waits, *arguments)
+
+    monkeypatch.setattr(Lookout, "_moved", looked)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2 if looks else 40.0)
+    pilot = side_by_side(tmp_path / "p", epics=1)
+    at: dict[str, float] = {}
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        at.setdefault(kind, time.monotonic())
+
+    checked(pilot, pilot.fly(heard, parallel=1), "epic-1")
+    assert looks[0] - at["pending"] < 10.0
+
+
+def test_a_look_that_is_due_and_cannot_be_made_keeps_nobody_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forge is away when epics are looked for; when it is time again there is no room for one."""
+    monkeypatch.setattr(supervising, "AWAY", 0.2)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 5.0)
+    pilot = side_by_side(tmp_path / "p", epics=1, agent=scripted("honest", 1.0))
+    found, has_room, wait = Epics.found, Fleet.has_room, Lookout.wait
+    looks, waits, full = list[int](), list[int](), list[bool]()
+
+    def away(self: Epics, *arguments: Any) -> Any:
+        looks.append(1)
+        if len(looks) == 2:
+            full.append(True)
+            raise ForgeError(Trouble.AWAY, "the forge is away")
+        return found(self, *arguments)
+
+    def counted(self: Lookout, *arguments: Any) -> set[str]:
+        waits.append(1)
+        return wait(self, *arguments)
+
+    monkeypatch.setattr(Epics, "found", away)
+    monkeypatch.setattr(Fleet, "has_room", lambda self: not full and has_room(self))
+    monkeypatch.setattr(Lookout, "wait", counted)
+    flight = pilot.fly(lambda kind, data: full.clear() if kind == "delivering" else None, parallel=2)
+    checked(pilot, flight, "epic-1")
+    assert len(waits) < 30
 
 
 def test_what_waits_for_one_that_could_not_be_begun_is_not_begun(tmp_path: Path) -> None:
@@ -129,6 +262,7 @@ def test_stopped_with_three_agents_at_work(tmp_path: Path, number: int, times: i
 
     flight = pilot.fly(heard, parallel=3)
     assert (flight.end.exit_code, flight.end.why) == (130, "stopped")
+    assert [one["idle"] for one in flight.entries("stopping")] == [False] * times
     assert lane_threads() == []
     assert {held.lane.key for held in flight.end.lanes} == {"epic-1", "epic-2", "epic-3"}
     if times > 1:

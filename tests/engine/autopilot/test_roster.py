@@ -6,7 +6,7 @@ from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.schedule import Candidate, Stage
 from bmad_autopilot.engine.autopilot.lanes import Held
-from bmad_autopilot.engine.autopilot.roster import Roster
+from bmad_autopilot.engine.autopilot.roster import GivenUp, Roster
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.driving import RunEnd
 from bmad_autopilot.engine.lane import Lane
@@ -50,8 +50,8 @@ def test_before_it_had_a_run_it_may_be_begun_again() -> None:
 
 def test_what_could_not_be_begun_stays_begun_so_that_nothing_begins_without_it() -> None:
     roster = begun()
-    roster.broke_off("epic-1", "no disk", again=False)
-    assert (roster.begun, roster.given_up) == ({"epic-1": "1"}, {"epic-1": "no disk"})
+    roster.broke_off("epic-1", "no disk", "make room", again=False)
+    assert (roster.begun, roster.given_up) == ({"epic-1": "1"}, {"epic-1": GivenUp("no disk", "make room")})
     assert roster.is_blocked
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, Protocol
 
+from ...core.errors import AutopilotError
 from ..driving import RunEnd
 from ..waiting import Waiting
 
@@ -20,6 +21,16 @@ class Drove(NamedTuple):
     end: RunEnd | None  # None: it broke off
     error: BaseException | None = None
     trace: str = ""
+
+    @property
+    def why(self) -> str:
+        """In one line."""
+        error = self.error
+        return " ".join((error.what if isinstance(error, AutopilotError) else str(error)).split())
+
+    @property
+    def hint(self) -> str:
+        return " ".join((self.error.hint or "").split()) if isinstance(self.error, AutopilotError) else ""
 
 
 class Crew(Protocol):

@@ -71,9 +71,11 @@ class Fleet:
         stories = held.lane.stories - sum(story.finished for story in held.record.stories.values())
         return max(0, stories) * sum(self._seconds(step.name) for step in held.lane.workflow.steps)
 
-    def came_back(self, lane: str) -> None:
-        """Nobody drives it now. Whether it keeps its turn it has said itself."""
+    def came_back(self, lane: str, *, well: bool) -> None:
+        """Nobody drives it now. Whether it keeps its turn it has said itself. `well`: it did not break off."""
         with self._lock:
+            if well:
+                self._crashes.pop(lane, None)
             self._developing.discard(lane)
             self._resting.discard(lane)
 

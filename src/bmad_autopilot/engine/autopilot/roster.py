@@ -1,11 +1,19 @@
 """What became of each epic in one flight: under way, just being begun, over, given up."""
 
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from ...core.schedule import Candidate, Stage
 from ..driving import RunEnd
 from .holding import as_asked, parked
 from .lanes import Held, after, placed
+
+
+class GivenUp(NamedTuple):
+    """Why an epic could not be begun, and what helps."""
+
+    why: str
+    hint: str = ""
 
 
 class Roster:
@@ -17,7 +25,7 @@ class Roster:
         self.merged: list[str] = []
         self.over: list[str] = []  # one that was left as it is on its branch is not begun again
         self.begun: dict[str, str] = {}  # epics that are just being begun, with their numbers
-        self.given_up: dict[str, str] = {}  # of those the ones that could not be, and why
+        self.given_up: dict[str, GivenUp] = {}  # of those the ones that could not be
 
     @property
     def is_blocked(self) -> bool:
@@ -49,14 +57,20 @@ class Roster:
         if end.record.delivery.merged:
             self.merged.append(key)
 
-    def broke_off(self, key: str, why: str, *, again: bool) -> None:
+    def has_run(self, key: str) -> bool:
+        return self._recorded(key) is not None
+
+    def _recorded(self, key: str) -> Held | None:
+        return next((one for one in self._read() if one.lane.key == key), None)
+
+    def broke_off(self, key: str, why: str, hint: str = "", *, again: bool) -> None:
         """As its records have it: before that it may have got far, and may have an agent at work."""
-        held = next((one for one in self._read() if one.lane.key == key), None)
+        held = self._recorded(key)
         if held is not None:
             stage = held.moved().stage if again else Stage.BLOCKED
             self.lanes = placed(self.lanes, held._replace(stage=stage, why=why))
         elif not again:  # it stays begun: what waits for it does not begin without it
-            self.given_up[key] = why
+            self.given_up[key] = GivenUp(why, hint)
             return
         self.begun.pop(key, None)
 

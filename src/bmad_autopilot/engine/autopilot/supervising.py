@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 from math import inf
 from typing import NamedTuple
 
-from ...core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError
+from ...core.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_HUMAN,
+    EXIT_INTERRUPTED,
+    AutopilotError,
+    ConflictError,
+    UsageError,
+)
 from ...core.rules import Phase
 from ...core.schedule import Candidate, Choice, Stage, choose_lane, is_vacant
 from ...github.branches import Branches
@@ -28,14 +36,14 @@ from .charges import Charges
 from .crew import Alone, Beside, Crew, Drove, Work
 from .driver import Driver, Ears
 from .epics import Epics
-from .finding import check_patterns
+from .finding import Start, check_patterns
 from .fleet import Fleet
 from .holding import Orders, first_asked
 from .lanes import Held, held_lanes
 from .lookout import RESCAN, Lookout
 from .places import Places
 from .preflight import base_of, check_forge, check_ground, check_remote
-from .roster import Roster
+from .roster import GivenUp, Roster
 from .shared_forge import ForgeDoor
 from .sizes import sizes_of
 from .telling import Telling
@@ -51,6 +59,7 @@ class Ending(NamedTuple):
     lanes: tuple[Held, ...]  # that are not over
     why: str = ""
     met: str = ""  # the bound of the command that ended it
+    given_up: tuple[tuple[str, GivenUp], ...] = ()  # epics that could not be begun
 
 
 def autopilot(
@@ -131,10 +140,12 @@ class _Pilot:
             self._crew.join(JOIN)
 
     def _stopping(self, times: int) -> None:
-        """Told by us only between two lanes: an agent is at work then only if nobody has got to it yet."""
+        """Of one at a time told by us only between two lanes: an agent is at work then only if nobody has got to
+        it yet. Of several each may have one."""
         self._stopped.set()
         self._crew.stop(times)
-        self._telling.stopping(times, is_idle=not any(held.is_busy for held in self.lanes))
+        is_idle = not self._crew.at_work and not any(held.is_busy for held in self.lanes)
+        self._telling.stopping(times, is_idle=is_idle)
 
     def _prepare(self) -> None:
         project, wishes, apart = self.project, self.wishes, self.wishes.parallel > 0
@@ -256,7 +267,7 @@ class _Pilot:
     def _take_in(self) -> Ending | None:
         """What became of the lanes that were driven."""
         for drove in self._crew.came_back():
-            self._fleet.came_back(drove.key)
+            self._fleet.came_back(drove.key, well=drove.end is not None)
             self._lookout.look_now()
             if drove.end is None:
                 self._broke_off(drove)
@@ -267,16 +278,16 @@ class _Pilot:
         return None
 
     def _broke_off(self, drove: Drove) -> None:
-        """The others go on. What is every lane's is not tried again."""
-        assert drove.error is not None
-        if isinstance(drove.error, ForgeError) and drove.error.trouble is Trouble.LOGIN:
-            raise drove.error
-        self._leaves(drove, again=self._fleet.tries_again(drove.key))
-
-    def _leaves(self, drove: Drove, *, again: bool) -> None:
-        why = " ".join(str(drove.error).split())
-        self._telling.broke_off(drove.key, why, drove.trace, again)
-        self._roster.broke_off(drove.key, why, again=again)
+        """The others go on. What is every lane's is not tried again, nor what a moment cannot mend: before a run
+        exists, that is whatever stands where the lane's branch or worktree belongs."""
+        error = drove.error
+        assert error is not None
+        if isinstance(error, ForgeError) and error.trouble is Trouble.LOGIN:
+            raise error
+        is_in_the_way = isinstance(error, UsageError | ConflictError) and not self._roster.has_run(drove.key)
+        again = not is_in_the_way and self._fleet.tries_again(drove.key)
+        self._telling.broke_off(drove, again)
+        self._roster.broke_off(drove.key, drove.why, drove.hint, again=again)
 
     def _stop(self) -> Ending:
         """Each lane is left as it stands; agents go on, unless somebody asks once more."""
@@ -288,7 +299,7 @@ class _Pilot:
             if drove.end is not None:
                 self._took(drove.end)
             else:
-                self._telling.broke_off(drove.key, " ".join(str(drove.error).split()), drove.trace, again=False)
+                self._telling.broke_off(drove, again=False)
         return self._end(EXIT_INTERRUPTED, "stopped")
 
     def _took(self, end: RunEnd) -> Ending | None:
@@ -307,6 +318,9 @@ class _Pilot:
 
     def _begin(self, epic: Candidate) -> None:
         self._roster.begin(epic)
+        if self._fleet.pause(epic.key):  # it broke off before: where it begins is looked at after that
+            self._set_out(epic, lambda: self._epics.start(epic, self.lanes))
+            return
         try:
             start = self._epics.start(epic, self.lanes)
         except AutopilotError as error:
@@ -314,16 +328,19 @@ class _Pilot:
                 raise
             self._cannot_begin(epic.key, error)
             return
+        self._set_out(epic, lambda: start)
+
+    def _set_out(self, epic: Candidate, start: Callable[[], Start]) -> None:
         self._fleet.begin(epic)
-        self._drive(epic.key, lambda waiting: self._driver.begin(epic, start, waiting))
+        self._drive(epic.key, lambda waiting: self._driver.begin(epic, start(), waiting))
 
     def _cannot_begin(self, key: str, error: AutopilotError) -> None:
-        """What stands in its way stands there still a moment later, but where the forge is away."""
+        """A forge that is away is so for all epics; anything else is this one's."""
         if isinstance(error, ForgeError) and error.trouble in PASSING:
             self._roster.drop(key)
             self._look_later(error)
         else:
-            self._leaves(Drove(key, None, error, str(error)), again=False)
+            self._broke_off(Drove(key, None, error, str(error)))
 
     def _go_on(self, held: Held) -> None:
         self._fleet.go_on(held)
@@ -345,8 +362,9 @@ class _Pilot:
 
     def _end(self, code: int, why: str = "") -> Ending:
         met = self._budgets.met() if why in (Ask.PAUSE.value, "paused") else ""
-        why = why or "; ".join(f"{key}: {said}" for key, said in self._roster.given_up.items())
+        why = why or "; ".join(f"{key}: {one.why}" for key, one in self._roster.given_up.items())
         if met or why == Ask.PAUSE:
             self._roster.park(met.partition(":")[0] or "paused")
         self._telling.left(self.lanes)
-        return Ending(code, tuple(self._roster.merged), tuple(self.lanes), why, met)
+        given_up = tuple(self._roster.given_up.items())
+        return Ending(code, tuple(self._roster.merged), tuple(self.lanes), why, met, given_up)

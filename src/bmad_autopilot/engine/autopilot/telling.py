@@ -11,6 +11,7 @@ from ...core.rules import Phase
 from ...core.table import TABLE
 from ...runs.autopilot_state import PendingPull, completed_epics, log_line, write_autopilot_state
 from ..onlookers import Told
+from .crew import Drove
 from .lanes import Held
 
 MAX_TRACE = 1500
@@ -83,11 +84,14 @@ class Telling:
         self._told("notice", {"text": text}, time.time())
         log_line(self._project, text)
 
-    def broke_off(self, key: str, why: str, trace: str, again: bool) -> None:
+    def broke_off(self, drove: Drove, again: bool) -> None:
         """A lane of several: what is wrong with our own code is told whole in the log."""
-        what = "tried again" if again else "parked: bmad autopilot --continue tries again"
-        self.say(f"{key} broke off, and is {what}: {why}")
-        log_line(self._project, " ".join(trace.split())[-MAX_TRACE:])  # what matters most comes last
+        what = "tried again" if again else "parked"
+        self.say(f"{drove.key} broke off, and is {what}: {drove.why}")
+        if not again:
+            mend = f"{drove.hint}; " if drove.hint else ""
+            self.say(f"{drove.key}: {mend}the next bmad autopilot tries it again")
+        log_line(self._project, " ".join(drove.trace.split())[-MAX_TRACE:])  # what matters most comes last
 
     def stopping(self, times: int, *, is_idle: bool) -> None:
         self._told("stopping", {"times": times, "idle": is_idle}, time.time())

@@ -24,7 +24,7 @@ def prepare(site: Site, folder: str, admin: str, mark: Mark) -> Mark:
             raise AutopilotError(
                 f"`{line}` {how} in the worktree of {mark.epic}\n{_indented(ran.said)}".rstrip(),
                 place=Place(ran.log),
-                hint=f"mend it, or change `[worktrees] post_create`, then {bmad('autopilot', '--continue')}",
+                hint=f"mend it, or change `[worktrees] post_create`, then {bmad('autopilot')}",
             )
     prepared = mark._replace(prepared=commands)
     write_mark(admin, prepared)
