@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterable
 
 from ..agents.limits import Parked, limits_file, limits_folder, read_parked
 from ..agents.registry import find_agent
@@ -29,6 +30,11 @@ def caller_for(project: Project, step: Step) -> Caller:
         return Caller(agent, limit.until, lacks)
     other = parked(second)
     return Caller(second) if other is None else Caller(agent, min(limit.until, other.until))
+
+
+def can_call(project: Project, steps: Iterable[Step]) -> bool:
+    """Nobody who is called for any of these has to wait for an account."""
+    return not any(caller_for(project, step).until for step in steps)
 
 
 def _lacks(project: Project, step: Step, agent: str) -> str:

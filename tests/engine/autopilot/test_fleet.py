@@ -118,6 +118,16 @@ def test_who_is_delivered_or_rests_makes_room_and_tells_so_once() -> None:
     assert not fleet.has_room()
 
 
+def test_who_rests_makes_no_room_for_one_that_would_wait_for_the_same_account() -> None:
+    free = [False]
+    fleet = Fleet(1, lambda: None, mend_first=True, seconds=lambda step: 1.0, can_call=lambda: free[0])
+    fleet.begin(candidate("epic-1"))
+    fleet.heard("epic-1", "resting", {})
+    assert not fleet.has_room()
+    free[0] = True
+    assert fleet.has_room()
+
+
 def test_agents_are_limited_and_a_slot_passes_on() -> None:
     fleet = fleet_of(1, lambda: None, "epic-1", "epic-2")
     first, second = fleet.seats("epic-1").slot, fleet.seats("epic-2").slot

@@ -1,14 +1,18 @@
-"""Lanes beside each other, one of them paused at another terminal: the others go on."""
+"""Lanes beside each other, some of them parked: at another terminal, or by the limit of their account."""
 
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bmad_autopilot.agents.limits import Parked
 from bmad_autopilot.engine.autopilot.lookout import Lookout
+from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.requests import Ask, put_request
-from tests.engine.autopilot.flights import checked, runs_of, side_by_side
+from tests.engine.autopilot.flights import checked, runs_of, side_by_side, worktrees
 
 pytestmark = pytest.mark.real
 
@@ -41,3 +45,20 @@ def test_who_is_parked_while_it_is_its_turn_to_be_merged_gives_it_back(
     checked(pilot, flight, *({"epic-1", "epic-2", "epic-3"} - set(parked)))
     assert [held.lane.key for held in flight.end.lanes] == parked
     assert flight.end.exit_code == (3 if ask is Ask.PAUSE else 130)
+
+
+def test_no_epic_is_begun_that_would_wait_for_the_account_that_another_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pilot = side_by_side(tmp_path / "p")
+    limit = Parked("any", "limit", time.time() + 3600.0, time.time(), 1)
+    monkeypatch.setattr("bmad_autopilot.engine.callers.parked", lambda agent: limit)
+    folder = open_project(str(pilot.work)).state_folder
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "resting":
+            threading.Timer(2.0, lambda: put_request(folder, Ask.STOP)).start()
+
+    flight = pilot.fly(heard, parallel=1)
+    assert flight.end.exit_code == 130
+    assert worktrees(pilot) == ["epic-1"]

@@ -17,12 +17,20 @@ PAUSE = 5.0  # seconds after the first of them; each time three times as many
 
 
 class Fleet:
-    """`seconds`: that a call of a step takes."""
+    """`seconds`: that a call of a step takes. `can_call`: whether the agents of an epic that is begun now could be
+    called, or those that stand in for them."""
 
     def __init__(
-        self, agents: int, wake: Callable[[], None], *, mend_first: bool, seconds: Callable[[str], float]
+        self,
+        agents: int,
+        wake: Callable[[], None],
+        *,
+        mend_first: bool,
+        seconds: Callable[[str], float],
+        can_call: Callable[[], bool] = lambda: True,
     ) -> None:
         self._agents = agents
+        self._can_call = can_call
         self._wake = wake
         self._seconds = seconds
         self._ranking = Ranking(agents, mending_first=mend_first, seconds=seconds)
@@ -81,8 +89,9 @@ class Fleet:
 
     @property
     def _at_work(self) -> set[str]:
-        """One that waits for its account needs no agent."""
-        return self._developing - self._resting
+        """One that waits for its account needs no agent. An epic begun in its place must not wait for the same."""
+        resting = self._developing & self._resting
+        return self._developing - resting if resting and self._can_call() else set(self._developing)
 
     def has_room(self) -> bool:
         """Fewer are being developed than agents may be at work; or what was last known says that an epic had

@@ -25,6 +25,7 @@ from ...project.open import Project
 from ...runs.layout import runs_folder
 from ...runs.requests import Ask, clear_request
 from ...runs.supervisor import AUTOPILOT, Supervision, hold
+from ..callers import can_call
 from ..delivery.plan import LOCAL
 from ..driving import RunEnd
 from ..onlookers import Human, Told
@@ -113,6 +114,7 @@ class _Pilot:
             self._waiting.poke,
             mend_first=self.config.github.mend_first,
             seconds=self._sizes.of_step,
+            can_call=lambda: can_call(project, self._sizes.workflow.steps),
         )
         self._budgets = Budgets(wishes.bounds, clock)
         self._orders = Orders(project.state_folder, self._budgets)
