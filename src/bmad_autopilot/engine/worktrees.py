@@ -1,10 +1,11 @@
 """A project's worktrees, with what this machine has: its checks' way to run a command, its agents' locks."""
 
 import shlex
+import threading
 from collections.abc import Mapping, Sequence
 
 from ..agents.worktree_lock import lock_path
-from ..core.errors import AutopilotError
+from ..core.errors import AutopilotError, Place
 from ..files import is_locked
 from ..gates.checks import run_checks
 from ..github.worktrees.site import Ran
@@ -13,12 +14,51 @@ from ..project.config import Config
 from ..project.root import Root
 
 
-def worktrees_of(root: Root, config: Config, environment: Mapping[str, str]) -> Worktrees:
+class Preparing:
+    """The commands that make worktrees ready just now, in the threads of their lanes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[str, str] = {}  # folder → command
+        self._is_over = False
+
+    def under_way(self) -> list[str]:
+        """In words."""
+        with self._lock:
+            return [f"`{line}` in {folder}" for folder, line in self._under_way.items()]
+
+    def end(self) -> None:
+        """All of them, with everything that they have started; and none is begun any more."""
+        self._is_over = True
+
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def begin(self, line: str, folder: str) -> None:
+        with self._lock:
+            self._under_way[folder] = line
+
+    def ended(self, line: str, folder: str) -> None:
+        with self._lock:
+            del self._under_way[folder]
+        if self._is_over:
+            raise AutopilotError(f"`{line}` was stopped", place=Place(folder))
+
+
+def worktrees_of(
+    root: Root, config: Config, environment: Mapping[str, str], preparing: Preparing | None = None
+) -> Worktrees:
     """`environment`: what the project's own checks get."""
     seconds = config.check_timeout * 60.0
+    known = preparing or Preparing()
 
     def run(words: Sequence[str], folder: str, logs: str) -> Ran:
-        report = run_checks([shlex.join(words)], folder, environment, logs, seconds=seconds)
+        line = shlex.join(words)
+        known.begin(line, folder)
+        try:
+            report = run_checks([line], folder, environment, logs, seconds=seconds, ends=known.is_over)
+        finally:
+            known.ended(line, folder)
         check = report.checks[0]
         return Ran(check.exit, report.failures[0].excerpt if report.failures else "", check.log)
 

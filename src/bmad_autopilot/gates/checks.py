@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, NamedTuple
@@ -17,7 +17,11 @@ from .reports import Check, CheckReport
 
 MAX_OUTPUT = 10 * 1024 * 1024  # kept of one check: half from its start, half from its end
 READ = 256 * 1024
+ASK_SECONDS = 0.2  # between two questions whether it is to end
 END_SECONDS = keeper.GRACE + keeper.KILL_SECONDS + 5.0
+
+
+Ends = Callable[[], bool]
 
 
 class _Heard(NamedTuple):
@@ -26,12 +30,18 @@ class _Heard(NamedTuple):
 
 
 def run_checks(
-    commands: Sequence[str], cwd: str, environment: Mapping[str, str], folder: str, *, seconds: float
+    commands: Sequence[str],
+    cwd: str,
+    environment: Mapping[str, str],
+    folder: str,
+    *,
+    seconds: float,
+    ends: Ends | None = None,
 ) -> CheckReport:
     """Run each command in `cwd`, its output kept in `folder` as 01.log, 02.log …
 
     A failure does not stop the rest: whoever mends one wants to see them all. Interrupted, the one that runs is
-    ended with everything it started."""
+    ended with everything it started; so it is once `ends` says so, asked now and then."""
     checks: list[Check] = []
     failures: list[Failure] = []
     marks: list[str] = []
@@ -39,7 +49,7 @@ def run_checks(
     for number, command in enumerate(commands, 1):
         log = os.path.join(folder, f"{number:02}.log")
         began = time.monotonic()
-        heard = _run(command, cwd, environment, log, seconds)
+        heard = _run(command, cwd, environment, log, seconds, ends)
         checks.append(Check(command, heard.exit, round(time.monotonic() - began, 3), log))
         if heard.exit != 0:
             text = plain(heard.output)
@@ -56,7 +66,9 @@ def _failure(command: str, exit: int | None, text: str, seconds: float) -> Failu
     return Failure(command, exit, kind_of(exit, text), shown)
 
 
-def _run(command: str, cwd: str, environment: Mapping[str, str], log: str, seconds: float) -> _Heard:
+def _run(
+    command: str, cwd: str, environment: Mapping[str, str], log: str, seconds: float, ends: Ends | None
+) -> _Heard:
     try:
         file = open(log, "wb", buffering=0)  # noqa: SIM115
     except OSError as error:
@@ -78,12 +90,14 @@ def _run(command: str, cwd: str, environment: Mapping[str, str], log: str, secon
             return _Heard(127, said)
         with child:
             try:
-                return _listen(child, file, log, time.monotonic() + seconds)
+                return _listen(child, file, log, time.monotonic() + seconds, ends)
             finally:
                 _end(child)
 
 
-def _listen(child: "subprocess.Popen[bytes]", file: IO[bytes], log: str, deadline: float) -> _Heard:
+def _listen(
+    child: "subprocess.Popen[bytes]", file: IO[bytes], log: str, deadline: float, ends: Ends | None
+) -> _Heard:
     """Until its output ends. From the time limit on the keeper is ending it; what it still says is kept too."""
     assert child.stdin is not None
     assert child.stdout is not None
@@ -92,12 +106,13 @@ def _listen(child: "subprocess.Popen[bytes]", file: IO[bytes], log: str, deadlin
     with DefaultSelector() as selector:
         selector.register(child.stdout, EVENT_READ)
         while True:
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            left = max(0.0, deadline - time.monotonic())
+            ready = selector.select(left if ends is None else min(left, ASK_SECONDS))
             data = os.read(child.stdout.fileno(), READ) if ready else b""
             kept.add(data)
             if ready and not data:
                 break
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or (not late and ends is not None and ends()):
                 if late:
                     break
                 late = True

@@ -3,6 +3,7 @@
 import errno
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from bmad_autopilot.agents.attempts import State, state_of
 from bmad_autopilot.core.errors import AutopilotError, UsageError
+from bmad_autopilot.core.rules import Phase
 from bmad_autopilot.core.schedule import Candidate
 from bmad_autopilot.engine.autopilot import fleet, supervising
 from bmad_autopilot.engine.autopilot.crew import Crew
@@ -272,6 +274,36 @@ def test_stopped_with_three_agents_at_work(tmp_path: Path, number: int, times: i
     assert second.end.exit_code == 0, second.end
     checked(pilot, second, "epic-1", "epic-2", "epic-3")
     assert len(attempts_of(pilot)) == 9
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_stopped_while_a_worktree_is_made_ready(tmp_path: Path, times: int) -> None:
+    """Once: it is said what is waited for. Twice: it is ended, with what it has started."""
+    begun, long = tmp_path / "begun", 3 if times == 1 else 300
+    command = f"sh -c 'echo $$ > {begun}.new && mv {begun}.new {begun}; sleep {long}; true'"
+    pilot = side_by_side(tmp_path / "p", epics=1, settings=f'[worktrees]\npost_create = ["{command}"]\n')
+    told: list[str] = []
+
+    def stop() -> None:
+        until(begun.exists, "its begin")
+        signal.raise_signal(signal.SIGINT)
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "phase" and data["phase"] == Phase.FIND_EPIC:
+            threading.Thread(target=stop).start()
+        if kind == "notice":
+            told.append(data["text"])
+            if len(told) < times:
+                signal.raise_signal(signal.SIGINT)
+
+    began = time.monotonic()
+    flight = pilot.fly(heard, parallel=1)
+    assert flight.end.exit_code == 130
+    assert "is waited for; Ctrl-C again" in told[0]
+    assert f"sleep {long}" in told[0]
+    assert lane_threads() == []
+    assert time.monotonic() - began < 60.0
+    until(lambda: not Path(f"/proc/{begun.read_text().strip()}").exists(), "its end")
 
 
 def test_a_trouble_of_the_supervisors_own_leaves_no_lane_behind(

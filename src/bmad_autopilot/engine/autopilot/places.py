@@ -10,7 +10,7 @@ from ...github.worktrees.worktrees import Removed
 from ...project.open import Project, open_project
 from ...project.root import Root
 from ..plain_environment import plain_environment
-from ..worktrees import worktrees_of
+from ..worktrees import Preparing, worktrees_of
 from .lanes import Held
 
 
@@ -24,7 +24,8 @@ class Places:
         self._apart = apart
         self._git = Git(project.root.checkout)
         environment = plain_environment(project.config, project.state_folder)
-        self._worktrees = worktrees_of(project.root, project.config, environment)
+        self.preparing = Preparing()
+        self._worktrees = worktrees_of(project.root, project.config, environment, self.preparing)
 
     def tidy(self, in_use: set[str]) -> None:
         """What earlier commands left, and nobody needs any more."""

@@ -293,10 +293,15 @@ class _Pilot:
 
     def _stop(self) -> Ending:
         """Each lane is left as it stands; agents go on, unless somebody asks once more."""
+        preparing = self._places.preparing
+        for waited in preparing.under_way():
+            self._telling.say(f"{waited} is waited for; Ctrl-C again, or bmad stop --now, ends it")
         self._crew.stop(self._waiting.stops)
         while not self._crew.join(0.2):
             self._hear_stop()
             self._crew.stop(self._waiting.stops)
+            if self._waiting.stops > 1:
+                preparing.end()
         for drove in self._crew.came_back():
             if drove.end is not None:
                 self._took(drove.end)
