@@ -1,6 +1,7 @@
 """bmad resume: go on with a run that is not over, or from any checkpoint."""
 
 import gc
+import os
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
@@ -72,15 +73,17 @@ def go_on_with(
     ctx: click.Context, project: Project, run: Run, unattended: Mapping[str, str], *, as_json: bool
 ) -> NoReturn:
     from ..engine.driving import lane_of
-    from ..engine.own_place import at_its_place
+    from ..engine.own_place import at_its_place, leave_its_place
     from ..engine.resuming import resume_run
     from .running import finish, human_at, watching
 
     gc.enable()  # it may be here for a night
-    project = at_its_place(project, lane_of(run))
-    with watching(ctx, project, _rows(project, run), run, as_json=as_json) as view:
-        end = resume_run(project, run, told=view, human=human_at(view), unattended=unattended)
-    finish(ctx, project, end, view)
+    place = at_its_place(project, lane_of(run))
+    with watching(ctx, place, _rows(place, run), run, as_json=as_json) as view:
+        end = resume_run(place, run, told=view, human=human_at(view), unattended=unattended)
+        leave_its_place(place, end, lambda text: view("notice", {"text": text}, time.time()))
+    is_there = os.path.isdir(place.root.checkout)
+    finish(ctx, place if is_there else project, end, view)
 
 
 def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool) -> NoReturn:

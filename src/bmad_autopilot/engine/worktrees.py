@@ -2,7 +2,7 @@
 
 import shlex
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..agents.worktree_lock import lock_path
 from ..core.errors import AutopilotError, Place
@@ -67,6 +67,17 @@ def worktrees_of(
         # A person's line for a shell, unlike the words of `post_create`.
         settings = settings._replace(post_create=(shlex.join(("sh", "-c", config.commands.install)),))
     return Worktrees(root, settings, run=run, is_busy=_is_busy)
+
+
+def clear_place(worktrees: Worktrees, key: str, say: Callable[[str], None]) -> None:
+    """After the epic's merge. What would be lost with its worktree stays, and is named."""
+    try:
+        removed = worktrees.remove(key) if worktrees.find(key) is not None else None
+        why = removed.reason if removed is not None else ""
+    except (AutopilotError, OSError) as error:
+        why = " ".join(str(error).split())
+    if why:
+        say(f"the worktree of {key} stays: {why}")
 
 
 def _is_busy(folder: str) -> bool:

@@ -15,7 +15,7 @@ from bmad_autopilot.engine.own_place import at_its_place
 from bmad_autopilot.engine.policy import with_policy
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.sim.sample import BOARD, scripted
-from tests.engine.autopilot.flights import checked, side_by_side
+from tests.engine.autopilot.flights import checked, side_by_side, worktrees
 from tests.engine.autopilot.piloting import Pilot, run_git
 from tests.engine.autopilot.test_local import local, statuses
 from tests.terminals import piped
@@ -44,7 +44,8 @@ def test_rows_of_other_epics_are_put_back_and_nobody_is_asked(tmp_path: Path) ->
 
 
 @pytest.mark.real
-def test_bmad_resume_goes_on_in_its_worktree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_in_it", [False, True])
+def test_bmad_resume_goes_on_in_its_worktree_and_clears_it_away(tmp_path: Path, is_in_it: bool) -> None:
     pilot = local(tmp_path / "p", "auto")
 
     def stop(kind: str, data: Mapping[str, Any]) -> None:
@@ -58,8 +59,11 @@ def test_bmad_resume_goes_on_in_its_worktree(tmp_path: Path) -> None:
     there = at_its_place(here, held.lane)
     assert there.root.checkout == str(tmp_path / "p" / "work.worktrees" / "epic-1")
     assert there.root.path == here.root.path
-    done = piped("resume", "--run", os.path.basename(held.folder), cwd=pilot.work)
+    cwd = Path(there.root.checkout) if is_in_it else pilot.work
+    done = piped("resume", "--run", os.path.basename(held.folder), cwd=cwd)
     assert (done.returncode, done.stderr) == (0, "")
+    assert ("the worktree of epic-1 stays: you are in it" in done.stdout) is is_in_it
+    assert worktrees(pilot) == (["epic-1"] if is_in_it else [])
     assert statuses(pilot) == {"done", "optional"}
     assert run_git(pilot.work, "branch", "--show-current") == "main"
     assert run_git(pilot.work, "status", "--porcelain") == ""

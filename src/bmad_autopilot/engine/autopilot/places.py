@@ -6,11 +6,10 @@ from ...core.errors import AutopilotError
 from ...github.branches import Branches
 from ...github.git import Git
 from ...github.history import branch_of
-from ...github.worktrees.worktrees import Removed
 from ...project.open import Project, open_project
 from ...project.root import Root
 from ..plain_environment import plain_environment
-from ..worktrees import Preparing, worktrees_of
+from ..worktrees import Preparing, clear_place, worktrees_of
 from .lanes import Held
 
 
@@ -32,10 +31,12 @@ class Places:
         try:
             found = self._worktrees.tidy(in_use)
         except (AutopilotError, OSError) as error:  # nothing that is to be done needs it
-            self._say(f"worktrees that earlier commands left cannot be cleared away: {_in_line(error)}")
+            why = " ".join(str(error).split())
+            self._say(f"worktrees that earlier commands left cannot be cleared away: {why}")
             return
         for removed in found:
-            self._stays(removed)
+            if not removed.is_gone:
+                self._say(f"the worktree of {removed.epic} stays: {removed.reason}")
 
     def begin(self, key: str, branch: str, commit: str) -> Project:
         if not self._apart:
@@ -66,17 +67,4 @@ class Places:
         return open_project(root.checkout)._replace(config=self._project.config)
 
     def clear(self, key: str) -> None:
-        """After its merge. What would be lost with it stays, and is named."""
-        try:
-            if self._worktrees.find(key) is not None:
-                self._stays(self._worktrees.remove(key))
-        except (AutopilotError, OSError) as error:
-            self._say(f"the worktree of {key} stays: {_in_line(error)}")
-
-    def _stays(self, removed: Removed) -> None:
-        if not removed.is_gone:
-            self._say(f"the worktree of {removed.epic} stays: {removed.reason}")
-
-
-def _in_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+        clear_place(self._worktrees, key, self._say)
