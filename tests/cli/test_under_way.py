@@ -13,8 +13,9 @@ from bmad_autopilot.files import locked
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.runs.question import Question
 from bmad_autopilot.runs.questions import ask
+from bmad_autopilot.runs.requests import Ask, put_request
 from bmad_autopilot.runs.state import Status
-from bmad_autopilot.runs.supervisor import hold
+from bmad_autopilot.runs.supervisor import AUTOPILOT, hold
 from tests.cli.unfinished_runs import attempt, keep_state, note, unfinished_run
 from tests.support import ProjectMaker, SampleProject
 from tests.terminals import COMMAND, piped
@@ -61,6 +62,7 @@ def test_one_that_was_cut_short_is_gone_on_with(shop: SampleProject) -> None:
         "question": None,
         "command": "bmad resume",
         "pending": [],
+        "parked": [],
     }
 
 
@@ -113,6 +115,18 @@ def test_the_autopilot_that_watches_pull_requests(shop: SampleProject) -> None:
     assert f"run {run.name} is under way (pid {os.getpid()})" in text
     assert "epic-1: pull request #7 waits for its checks" in text
     assert "bmad autopilot" not in text
+
+
+def test_an_epic_that_was_parked_beside_others(shop: SampleProject) -> None:
+    run = unfinished_run(shop, "epic-1", delivery=Plan())
+    put_request(str(run), Ask.PAUSE)
+    folder = open_project(str(shop.root)).state_folder
+    assert "is paused" not in shown(shop), "without a living autopilot there are no others"
+    with hold(folder, AUTOPILOT) as supervision:
+        supervision.looks_after((run.name,), run.name)
+        text, found = shown(shop), document(shop)["run"]
+    assert f"epic-1 is paused, the others go on: bmad resume --run {run.name}" in text
+    assert found["parked"] == [{"epic": "epic-1", "run": run.name, "asked": "pause"}]  # type: ignore[index]
 
 
 def test_a_question_of_the_autopilots(shop: SampleProject) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..agents.shim import records
+from ..core.commands import command
 from ..core.errors import FileError
 from ..files import is_locked
 from ..project.open import Project
@@ -38,6 +39,18 @@ class Pending(NamedTuple):
         return f"{self.epic}{f': pull request #{self.pull}' if self.pull else ''} waits for {self.why}"
 
 
+class ParkedRun(NamedTuple):
+    """An epic that somebody has parked beside others, which a living autopilot looks after."""
+
+    epic: str
+    run: str
+    asked: str
+
+    def __str__(self) -> str:
+        how = "paused" if self.asked == "pause" else "stopped"
+        return f"{self.epic} is {how}, the others go on: {command('resume', '--run', self.run)}"
+
+
 class UnderWay(NamedTuple):
     run: str
     story: str  # the one in hand
@@ -47,6 +60,7 @@ class UnderWay(NamedTuple):
     question: "Question | None" = None  # the one that waits for a person
     command: str = ""  # what goes on with it, where nobody does
     pending: tuple[Pending, ...] = ()  # of all runs, the oldest first
+    parked: tuple[ParkedRun, ...] = ()
 
     @property
     def asks(self) -> str:
@@ -75,7 +89,7 @@ def not_over(project: Project) -> list[Found]:
 
 def run_under_way(project: Project, found: list[Found]) -> UnderWay | None:
     """The one that is looked after, else the one that `bmad resume` would go on with."""
-    from ..runs.supervisor import owners
+    from ..runs.supervisor import AUTOPILOT, owners
     from .going_on import going_on
 
     holders = {run: holder for holder in owners(project.state_folder) for run in holder.run_ids}
@@ -86,7 +100,18 @@ def run_under_way(project: Project, found: list[Found]) -> UnderWay | None:
     question = _open_question(chosen.folder)
     pid, goes_on = (holder.pid, "") if holder else (0, going_on(chosen.folder))
     waits = tuple(filter(None, map(_pending, reversed(found[:MOST_PENDING]))))
-    return UnderWay(chosen.id, chosen.story, holder is not None, pid, _working(chosen), question, goes_on, waits)
+    held = tuple(_parked([one for one in found if one.id in holders and holders[one.id].command == AUTOPILOT]))
+    working = _working(chosen)
+    return UnderWay(chosen.id, chosen.story, holder is not None, pid, working, question, goes_on, waits, held)
+
+
+def _parked(found: list[Found]) -> Iterator[ParkedRun]:
+    from ..runs.requests import read_request
+
+    for one in reversed(found[:MOST_PENDING]):
+        asked = read_request(one.folder)
+        if asked is not None:
+            yield ParkedRun(one.target or one.id, one.id, asked.value)
 
 
 def _to_resume(found: list[Found]) -> Found | None:
@@ -173,6 +198,9 @@ def told(one: UnderWay) -> Iterator[str]:
     yield from map(str, one.pending[:MOST_SHOWN])
     if len(one.pending) > MOST_SHOWN:
         yield f"{len(one.pending) - MOST_SHOWN} more wait for others"
+    yield from map(str, one.parked[:MOST_SHOWN])
+    if len(one.parked) > MOST_SHOWN:
+        yield f"{len(one.parked) - MOST_SHOWN} more are parked"
     if one.command:
         yield f"{one.command} goes on with run {one.run}"
 
@@ -184,7 +212,8 @@ def commands(one: UnderWay) -> tuple[tuple[str, str], ...]:
     go_on = ((one.command, "then go on with it" if answer else "go on with it"),) if one.command else ()
     pulls = any(waits.pull for waits in one.pending)
     stand = (("bmad pr status", "how the pull requests stand"),) if pulls else ()
-    return (*answer, *look, *go_on, *stand)
+    lets_go = ((command("resume"), "let all that is parked go on"),) if one.parked else ()
+    return (*answer, *look, *go_on, *lets_go, *stand)
 
 
 def document(one: UnderWay) -> dict[str, object]:
@@ -198,4 +227,5 @@ def document(one: UnderWay) -> dict[str, object]:
         "question": asked,
         "command": one.command or None,
         "pending": [waits._asdict() for waits in one.pending],
+        "parked": [held._asdict() for held in one.parked],
     }
