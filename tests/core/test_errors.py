@@ -47,3 +47,9 @@ def test_a_diagnostic_in_one_or_two_lines() -> None:
     assert str(Diagnostic(Severity.ERROR, "x", "bad", place, "mend it")) == (
         "b.yaml:4: error: bad [x]\n    help: mend it"
     )
+
+
+def test_what_happened_is_told_apart_from_what_to_type_next() -> None:
+    error = AutopilotError("is taken", place=Place("a", 3), found="x", expected="y", hint="move it")
+    assert error.what == "a:3: is taken\n  found:    x\n  expected: y"
+    assert str(error) == f"{error.what}\n  help:     move it"

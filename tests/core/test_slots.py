@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.graph import Edge, Graph, Source, build, in_order
-from bmad_autopilot.core.slots import Asking, Timetable, least_makespan, makespan, pick, timetable
+from bmad_autopilot.core.slots import Asking, Timetable, begun_next, least_makespan, makespan, pick, timetable
 
 
 def picked(*asking: Asking, left: float = 0.0, slots: int = 2, mending_first: bool = True) -> str:
@@ -38,6 +38,30 @@ def test_what_was_begun_goes_on_where_no_chain_is_in_a_hurry() -> None:
 
 def test_of_two_alike_the_one_that_comes_first() -> None:
     assert picked(Asking("second", 5.0, 2), Asking("first", 5.0, 1)) == "first"
+
+
+def begun(*fresh: Asking, developed: tuple[Asking, ...] = (), left: float = 0.0, slots: int = 2) -> str:
+    found = begun_next(fresh, developed, left=left, slots=slots)
+    return found.key if found is not None else ""
+
+
+def test_of_epics_that_could_be_begun_the_one_that_most_hangs_on() -> None:
+    assert begun() == ""
+    assert begun(Asking("short", 5.0, 1), Asking("long", 9.0, 2)) == "long"
+    assert begun(Asking("second", 5.0, 2), Asking("first", 5.0, 1)) == "first"
+
+
+def test_as_many_are_begun_as_there_are_slots() -> None:
+    one, two = Asking("one", 50.0, 1, begun=True), Asking("two", 50.0, 2, begun=True)
+    assert begun(Asking("new", 40.0), developed=(one,), left=1000.0) == "new"
+    assert begun(Asking("new", 40.0), developed=(one, two), left=1000.0) == ""
+    assert begun(Asking("new", 40.0), developed=(one, two), left=1000.0, slots=3) == "new"
+
+
+def test_but_a_chain_that_nothing_may_hold_up_is_begun_beside_them() -> None:
+    one, two = Asking("one", 50.0, 1, begun=True), Asking("two", 50.0, 2, begun=True)
+    assert begun(Asking("chain", 100.0), developed=(one, two), left=150.0) == "chain"
+    assert begun(Asking("chain", 100.0), developed=(one,), left=150.0, slots=1) == "", "it gains nothing"
 
 
 def test_a_slot_passes_on_between_two_calls() -> None:

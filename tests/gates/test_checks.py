@@ -241,3 +241,32 @@ def test_any_report_survives(rows, signature):
 )
 def test_what_is_no_report_is_none(text):
     assert CheckReport.from_json(text) is None
+
+
+def test_one_that_is_to_end_is_ended_with_what_it_has_started(tmp_path):
+    begun = tmp_path / "work" / "a.pid"
+    (tmp_path / "work").mkdir()
+    report = run_checks(
+        [f"echo $$ > {begun.name}; echo here; sleep 300"],
+        str(tmp_path / "work"),
+        {"PATH": os.environ["PATH"]},
+        str(tmp_path / "logs"),
+        seconds=60,
+        ends=begun.exists,
+    )
+    assert report.checks[0].exit is None
+    assert report.checks[0].seconds < 30
+    until(lambda: not alive(*pids(tmp_path, 1)), "its end")
+
+
+def test_nobody_who_could_end_it_does(tmp_path):
+    known = {"PATH": os.environ["PATH"]}
+    asked: list[int] = []
+
+    def ends() -> bool:
+        asked.append(1)
+        return False
+
+    report = run_checks(["sleep 1"], str(tmp_path), known, str(tmp_path / "logs"), seconds=60, ends=ends)
+    assert report.passed
+    assert 1 <= len(asked) < 30
