@@ -185,7 +185,8 @@ def test_a_wait_for_the_same_thing_goes_on_from_when_it_began() -> None:
 def test_what_an_agent_said_counts_once_its_call_was_good() -> None:
     answers = {"T1": {"answer": "fixed", "why": "done"}, "T9": {"answer": "fixed", "why": "no such point"}}
     record = said("good", answers)
-    assert record.answers == {"one": {"answer": "fixed", "why": "done", "story": ROUND, "heard": ["m1"]}}
+    told = {"heard": ["m1"], "since": ""}
+    assert record.answers == {"one": {"answer": "fixed", "why": "done", "story": ROUND, **told}}
     assert said("lacking", answers).answers == {}
     assert said("failed", answers).answers == {}
 

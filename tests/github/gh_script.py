@@ -95,7 +95,8 @@ def author(login: str, kind: str = "User", association: str = "MEMBER") -> Data:
 def comment(i: int, body: str = "text", login: str = "ann") -> Data:
     at = "2026-11-16T10:00:00Z"
     hunk = f"@@ -1 +1 @@ {i}"
-    return {"id": f"C{i}", "body": body, "createdAt": at, "url": f"u{i}", "diffHunk": hunk, **author(login)}
+    said = {"id": f"C{i}", "body": body, "createdAt": at, "url": f"u{i}", **author(login)}
+    return said | {"diffHunk": hunk, "originalCommit": {"oid": HEAD}}
 
 
 def thread(i: int, comments: Data | None = None, **changes: Any) -> Data:

@@ -164,7 +164,7 @@ def test_a_pull_request_is_read_whole(forge: Forge, script: Script) -> None:
     (check,) = seen.checks
     assert (check.name, check.state, check.required, check.workflow) == ("unit", CheckState.PASSED, True, "CI")
     assert (check.job, check.run) == (70, 9)
-    assert seen.threads[0].hunk == "@@ -1 +1 @@ 1"
+    assert (seen.threads[0].hunk, seen.threads[0].commit) == ("@@ -1 +1 @@ 1", HEAD)
 
 
 def test_250_threads_and_their_comments_are_read_to_the_end(forge: Forge, script: Script) -> None:

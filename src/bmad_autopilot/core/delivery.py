@@ -142,7 +142,8 @@ def take_answers(record: DeliveryRecord, story: str, said: Data) -> None:
     for point in found.points:
         answer = said.get(str(point["name"]))
         if answer:
-            record.answers[str(point["thread"])] = {**answer, "story": story, "heard": point.get("heard", [])}
+            told = {"heard": point.get("heard", []), "since": point.get("since", "")}
+            record.answers[str(point["thread"])] = {**answer, "story": story, **told}
 
 
 def round_committed(record: DeliveryRecord, story: str, sha: str) -> None:

@@ -34,7 +34,7 @@ fragment Mark on PullRequest {
 _WHO = "author { __typename login } authorAssociation"
 _PAGE = "pageInfo { hasNextPage endCursor }"
 
-_THREAD_COMMENT = f"id body createdAt url diffHunk {_WHO}"
+_THREAD_COMMENT = f"id body createdAt url diffHunk originalCommit {{ oid }} {_WHO}"
 _THREADS = f"""
 fragment Threads on PullRequestReviewThreadConnection {{
   {_PAGE}

@@ -227,6 +227,7 @@ def read_thread(found: Node, comments: Iterable[Node]) -> Thread:
         comments=tuple(read_comment(comment) for comment in said),
         is_resolved=flag(found, "isResolved"),
         is_outdated=flag(found, "isOutdated"),
+        commit=optional(said[0], "originalCommit", "oid") if said else "",
     )
 
 

@@ -72,6 +72,7 @@ class Thread(NamedTuple):
     comments: tuple[Comment, ...]
     is_resolved: bool = False
     is_outdated: bool = False
+    commit: str = ""  # the head it was written on; empty where that is gone
 
 
 class PullState(StrEnum):

@@ -44,8 +44,10 @@ def gather(world: World, run: str, lane: Lane, order: CallOrder, tree: Tree) -> 
 def _with_answers(world: World, order: CallOrder, got: Gathered) -> Gathered:
     from ..engine.delivery.answers import judge_answers  # most worlds deliver nothing
 
-    def known(commit: str) -> str:
-        return commit if commit in world.git.commits and world.git.descends(world.git.head, commit) else ""
+    def known(commit: str, since: str) -> str:
+        git = world.git
+        is_here = commit in git.commits and git.descends(git.head, commit)
+        return commit if is_here and since and commit != since and git.descends(commit, since) else ""
 
     return judge_answers(got, order, world.git.files.get(world.books.threads(order.story)), known)
 

@@ -53,7 +53,7 @@ _ANSWERS = """\
 What became of each point ({names}), once you are through: write `{path}`:
 {{"threads": {{"T1": {{"answer": "fixed", "why": "what you changed, in a sentence or two"}},
   "T2": {{"answer": "disagrees", "why": "why it is right as it is"}}}}}}
-answer is fixed or disagrees. Where a commit that is already there settles a point, name it: "commit": "its sha".
+answer is fixed or disagrees. Where a commit made after a point already settles it, name that: "commit": "its sha".
 Somebody reads `why` who does not know you: be brief, factual and polite, and mention nobody with an @."""
 _COMMITS = "Commit only where the\n  instructions say so."
 _BOARD = "Leave `sprint-status.yaml` alone, unless the instructions are about it."

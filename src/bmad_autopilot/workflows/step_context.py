@@ -39,6 +39,7 @@ class Point(NamedTuple):
     title: str  # what it is about: theirs, like the text
     text: str  # theirs, word for word
     is_decided: bool = False  # a person has said that it is to be done
+    since: str = ""  # a commit of before settles nothing of it; empty: none that is there already does
 
 
 class StepContext(NamedTuple):

@@ -59,10 +59,14 @@ def said(
     *heard: Comment,
     commit: str = "h1",
     story: str = "e.pr-1",
+    named: str = "",
+    since: str = "",
 ) -> None:
-    """What an agent said of a thread where it was told these comments, and the commit of that round."""
+    """What an agent said of a thread where it was told these comments, and the commit of that round; `named`: the
+    one that the agent named."""
     marks = [mark_of(one.id, one.body) for one in heard or (comment(OWNER),)]
-    run.delivery.answers[thread] = {"answer": word, "why": "So it is.", "story": story, "heard": marks}
+    answer = {"answer": word, "why": "So it is.", "story": story, "heard": marks, "since": since}
+    run.delivery.answers[thread] = {**answer, **({"commit": named} if named else {})}
     run.stories[story] = StoryRecord(story)
     if commit:
         run.stories[story].commits["done"] = commit

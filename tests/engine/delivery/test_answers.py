@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.agents.outcomes import Outcome, Verdict
 from bmad_autopilot.core.owes import Owes
-from bmad_autopilot.engine.delivery.answers import MAX_WHY, OLD, set_aside_answers, with_answers
+from bmad_autopilot.engine.delivery.answers import MAX_WHY, NO_COMMIT, OLD, set_aside_answers, with_answers
 from bmad_autopilot.engine.doors import CallId, CallOrder, Gathered, Tree
 from bmad_autopilot.gates.look import WorkLook
 from bmad_autopilot.github.git import Git
@@ -52,9 +52,10 @@ def answers(folder: Path, data: object, *, tree: str = "after", order: CallOrder
     return with_answers(gathered(tree), order, str(folder), Git(str(folder)))
 
 
-def one(folder: Path, answer: object, *, tree: str = "after") -> tuple[object, str]:
-    """What is taken of an answer to the first point, and what is missing."""
-    got = answers(folder, {"threads": {"T1": answer, "T2": DISAGREES}}, tree=tree)
+def one(folder: Path, answer: object, *, tree: str = "after", since: str = "") -> tuple[object, str]:
+    """What is taken of an answer to the first point, and what is missing. `since`: the head it is about."""
+    order = ORDER._replace(points=(ORDER.points[0]._replace(since=since), ORDER.points[1]))
+    got = answers(folder, {"threads": {"T1": answer, "T2": DISAGREES}}, tree=tree, order=order)
     return got.said.get("T1"), " ".join(got.missing)
 
 
@@ -132,22 +133,47 @@ def test_a_long_answer_is_cut(tmp_path: Path) -> None:
     assert len(taken["why"]) == MAX_WHY
 
 
-def test_a_commit_of_this_branch_settles_a_point_without_a_change(repository: Path) -> None:
-    sha = git(repository, "rev-parse", "HEAD").strip()
-    git(repository, "commit", "--quiet", "--allow-empty", "--message", "two")
+def commit(folder: Path, message: str) -> str:
+    git(folder, "commit", "--quiet", "--allow-empty", "--message", message)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def test_a_commit_since_the_point_was_made_settles_it_without_a_change(repository: Path) -> None:
+    since, sha = git(repository, "rev-parse", "HEAD").strip(), commit(repository, "two")
+    commit(repository, "three")
     for name in (sha, sha[:10]):
-        assert one(repository, {**FIXED, "commit": name}, tree="before") == ({**FIXED, "commit": sha}, "")
+        taken = one(repository, {**FIXED, "commit": name}, tree="before", since=since)
+        assert taken == ({**FIXED, "commit": sha}, "")
+
+
+def test_what_the_reviewer_saw_already_settles_nothing(repository: Path) -> None:
+    """The root commit, an older one, the very head that it is about, and where nobody knows that, any."""
+    root, older, since = git(repository, "rev-parse", "HEAD").strip(), *(commit(repository, n) for n in "ab")
+    later = commit(repository, "c")
+    for name, known in ((root, since), (older, since), (since, since), (later, ""), (later, "f" * 40)):
+        taken, problem = one(repository, {**FIXED, "commit": name}, tree="before", since=known)
+        assert (taken, NO_COMMIT in problem) == (None, True), (name, known)
+
+
+def test_what_came_in_with_the_base_settles_nothing(repository: Path) -> None:
+    since = commit(repository, "ours")
+    git(repository, "checkout", "--quiet", "-b", "base", "HEAD~")
+    theirs = commit(repository, "theirs")
+    git(repository, "checkout", "--quiet", "-")
+    git(repository, "merge", "--quiet", "--no-ff", "--message", "Take base", "base")
+    assert one(repository, {**FIXED, "commit": theirs}, tree="before", since=since)[0] is None
 
 
 def test_any_other_commit_does_not(repository: Path) -> None:
+    since = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "checkout", "--quiet", "-b", "foreign")
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "elsewhere")
     foreign = git(repository, "rev-parse", "HEAD").strip()
     tree = git(repository, "rev-parse", "HEAD^{tree}").strip()
     git(repository, "checkout", "--quiet", "-")
     for name in (foreign, tree, "HEAD", "foreign", "0" * 40, "--all", "$(id)", "abc", 7, ["x"], "a" * 70):
-        taken, problem = one(repository, {**FIXED, "commit": name})
-        assert (taken, "`commit` is none of this branch" in problem) == (None, True), name
+        taken, problem = one(repository, {**FIXED, "commit": name}, since=since)
+        assert (taken, NO_COMMIT in problem) == (None, True), name
 
 
 def test_where_checks_failed_nothing_but_a_change_will_do(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from bmad_autopilot.engine.delivery.observing import WAITS_FOR, waits_for
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.engine.delivery.said import asked_mark
+from bmad_autopilot.engine.delivery.telling import told_points
 from bmad_autopilot.engine.delivery.threads import FIXED
 from bmad_autopilot.github.approval import MOST_FILES, ROBOT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
@@ -478,6 +479,36 @@ def test_fixed_is_what_a_commit_on_the_head_fixed(commit: str, fact: Threads) ->
     made = world(ready(threads=(thread(comment(OWNER)),)))
     said(made.run, "T", FIXED, commit=commit)
     assert made.facts().threads is fact
+
+
+@pytest.mark.parametrize(
+    ("named", "fact"),
+    [("h1", Threads.REPLY), *((other, Threads.OPEN) for other in ("h0", "b1", "b2", "h9"))],
+)
+def test_a_commit_that_is_named_counts_only_if_it_came_after_the_head_that_the_point_is_about(
+    named: str, fact: Threads
+) -> None:
+    """`b1` was there before, `b2` came with the base."""
+    made = world(ready(threads=(thread(comment(OWNER), commit="h0"),)))
+    made.before = {"h1": {"h0", "b1", "b2"}, "h0": {"b1"}, "b2": {"b1"}, "h9": {"h0"}}
+    said(made.run, "T", FIXED, commit="", named=named)
+    assert made.facts().threads is fact
+    made.pulls = [ready(threads=(thread(comment(OWNER), commit=""),))]
+    assert made.facts().threads is Threads.OPEN, "nobody knows what it was written on"
+
+
+def test_what_did_not_satisfy_a_reviewer_does_not_settle_the_next_thing_they_say() -> None:
+    more = comment(OWNER, "Still wrong.", 9.0)
+    made = world(ready(threads=(thread(comment(OWNER), commit="h0"),)))
+    made.before = {"h1": {"h0", "b1"}, "h2": {"h1", "h0", "b1"}}
+    said(made.run, "T", FIXED, commit="h1")
+    assert made.facts().threads is Threads.REPLY
+    made.pulls = [ready(threads=(thread(comment(OWNER), more, commit="h0"),))]
+    look = made.look()
+    assert look.delivery is not None
+    assert [one["since"] for one in told_points(look.delivery.points, made.run)] == ["h1"]
+    said(made.run, "T", FIXED, comment(OWNER), more, commit="", named="h1", since="h1")
+    assert made.facts().threads is Threads.OPEN
 
 
 # the merge

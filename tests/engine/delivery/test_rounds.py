@@ -73,6 +73,6 @@ def test_without_rounds_none_is_in_hand() -> None:
 def test_what_an_agent_is_told_of_it() -> None:
     told = {"name": "T1", "thread": "x", "title": "About it:", "text": "Rename it."}
     opened = PullRound(KEY, "points", [told], [{"title": "The check test:", "text": "boom"}], "")
-    assert [tuple(one) for one in round_points(opened)] == [("T1", "About it:", "Rename it.", False)]
-    assert [tuple(one) for one in round_logs(opened)] == [("", "The check test:", "boom", False)]
+    assert [tuple(one) for one in round_points(opened)] == [("T1", "About it:", "Rename it.", False, "")]
+    assert [tuple(one) for one in round_logs(opened)] == [("", "The check test:", "boom", False, "")]
     assert round_points(None) == round_logs(None) == ()

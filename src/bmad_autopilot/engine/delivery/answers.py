@@ -17,6 +17,10 @@ from .threads import DISAGREES, FIXED
 MAX_FILE = 512 * 1024
 MAX_WHY = 2000
 OLD = "threads-before.json"
+NO_COMMIT = "`commit` is none of this branch since the point was made; leave it out where your change settles it"
+
+Known = Callable[[str, str], str]
+"""A commit by its whole name, if it is on this branch and was made after the second; else empty."""
 
 
 def set_aside_answers(folder: str, key: str, attempt: str) -> None:
@@ -32,12 +36,11 @@ def with_answers(got: Gathered, order: CallOrder, folder: str, git: Git) -> Gath
         raw: bytes | None = read_bytes(threads_file(folder, order.story), limit=MAX_FILE)
     except FileError:
         raw = None
-    return judge_answers(got, order, raw, lambda commit: _known(git, commit))
+    return judge_answers(got, order, raw, lambda commit, since: _known(git, commit, since))
 
 
-def judge_answers(got: Gathered, order: CallOrder, raw: bytes | None, known: Callable[[str], str]) -> Gathered:
-    """Pure. `raw`: the file, None where there is none; `known`: a commit of this branch by its whole name, empty
-    where it is none."""
+def judge_answers(got: Gathered, order: CallOrder, raw: bytes | None, known: Known) -> Gathered:
+    """Pure. `raw`: the file, None where there is none."""
     changed = got.tree.tree != order.tree
     said, missing = _read(raw, order, changed, known) if order.points else ({}, ())
     if order.must_change and not changed:
@@ -46,7 +49,7 @@ def judge_answers(got: Gathered, order: CallOrder, raw: bytes | None, known: Cal
 
 
 def _read(
-    raw: bytes | None, order: CallOrder, changed: bool, known: Callable[[str], str]
+    raw: bytes | None, order: CallOrder, changed: bool, known: Known
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     name = os.path.basename(threads_file("", order.story))
     if raw is None:
@@ -61,7 +64,7 @@ def _read(
     said: dict[str, Any] = {}
     missing = []
     for point in order.points:
-        answer, problem = _answer(answers.get(point.name), changed, known)
+        answer, problem = _answer(answers.get(point.name), point.since, changed, known)
         if problem:
             missing.append(f"{name}, {point.name}: {problem}")
         else:
@@ -69,7 +72,7 @@ def _read(
     return said, tuple(missing)
 
 
-def _answer(found: object, changed: bool, known: Callable[[str], str]) -> tuple[dict[str, str], str]:
+def _answer(found: object, since: str, changed: bool, known: Known) -> tuple[dict[str, str], str]:
     """What is said of one point, or what is wrong with it."""
     if not isinstance(found, dict):
         return {}, "nothing is said of it"
@@ -82,8 +85,8 @@ def _answer(found: object, changed: bool, known: Callable[[str], str]) -> tuple[
     if word == DISAGREES:
         return answer, ""
     if commit:
-        sha = known(str(commit)) if _is_name(str(commit)) else ""
-        return ({**answer, "commit": sha}, "") if sha else ({}, "`commit` is none of this branch")
+        sha = known(str(commit), since) if _is_name(str(commit)) else ""
+        return ({**answer, "commit": sha}, "") if sha else ({}, NO_COMMIT)
     return (answer, "") if changed else ({}, "it says fixed, and nothing has changed")
 
 
@@ -91,9 +94,9 @@ def _is_name(text: str) -> bool:
     return 7 <= len(text) <= 64 and all(letter in "0123456789abcdef" for letter in text)
 
 
-def _known(git: Git, commit: str) -> str:
-    """A commit of this branch by its whole name; empty: no such one."""
+def _known(git: Git, commit: str, since: str) -> str:
     with suppress(AutopilotError):
         sha = git.ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", codes=(0, 1)).text
-        return sha if sha and is_ancestor(git, sha, "HEAD") else ""
+        is_later = bool(since and sha) and sha != since and is_ancestor(git, since, sha)
+        return sha if is_later and is_ancestor(git, sha, "HEAD") else ""
     return ""

@@ -1,6 +1,6 @@
 """How things stand with an epic on its way to the base branch, as facts of the table."""
 
-from ...core.delivery import DeliveryRecord
+from ...core.delivery import Data, DeliveryRecord
 from ...core.errors import AutopilotError
 from ...core.facts import (
     Base,
@@ -109,10 +109,10 @@ def _merged_elsewhere(lane: Lane, facts: Facts, seen: Seen, run: RunRecord, now:
 
 
 def _points(lines: Lines, seen: Seen, run: RunRecord) -> list[Point]:
-    """What is said to be fixed by a commit that is not on the head is not fixed."""
+    """What is said to be fixed by a commit that is not on the head, or was there before, is not fixed."""
     found = points_of(seen.pull, run, seen.plan.trusted, seen.viewer) if seen.pull else []
     return [
-        point._replace(due=Threads.OPEN) if _is_empty_word(lines, point, run.delivery.head) else point
+        point._replace(due=Threads.OPEN, commit="") if _is_empty_word(lines, point, run.delivery.head) else point
         for point in found
     ]
 
@@ -120,7 +120,17 @@ def _points(lines: Lines, seen: Seen, run: RunRecord) -> list[Point]:
 def _is_empty_word(lines: Lines, point: Point, head: str) -> bool:
     if point.due not in (Threads.REPLY, Threads.RESOLVE) or not point.answer:
         return False
-    return point.answer["answer"] == FIXED and not (point.commit and lines.contains(head, point.commit))
+    if point.answer["answer"] != FIXED:
+        return False
+    return not (point.commit and lines.contains(head, point.commit) and _is_later(lines, point, point.answer))
+
+
+def _is_later(lines: Lines, point: Point, answer: Data) -> bool:
+    """Whoever made the point had not seen it. What came with the base is no later one: it does not hold theirs."""
+    named, since = answer.get("commit"), str(answer.get("since") or point.since)
+    if not named:
+        return True  # the round's own
+    return bool(since) and since != named and lines.contains(point.commit, since)
 
 
 def _refused(facts: Facts, record: DeliveryRecord) -> str:

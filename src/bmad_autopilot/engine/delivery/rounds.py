@@ -48,4 +48,4 @@ def round_logs(opened: PullRound | None) -> tuple[Point, ...]:
 def _point(one: object) -> Point:
     assert isinstance(one, dict)
     name, title, text = (str(one.get(part, "")) for part in ("name", "title", "text"))
-    return Point(name, title, text, bool(one.get("decided")))
+    return Point(name, title, text, bool(one.get("decided")), str(one.get("since", "")))

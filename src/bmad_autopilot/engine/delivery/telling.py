@@ -40,6 +40,7 @@ def told_points(points: Iterable[Point], run: RunRecord) -> list[dict[str, Any]]
                 "heard": list(point.heard),
                 "title": _title(point),
                 "text": text,
+                "since": point.commit or point.since,  # what was done already has not satisfied them
                 "decided": not has_news(point) and decided(run, "disputed", reply_key(point)) == "insist",
             }
         )

@@ -31,6 +31,7 @@ class Point(NamedTuple):
     answer: Data | None = None
     is_thread: bool = True
     commit: str = ""  # that answers it
+    since: str = ""  # the head it was written on; empty: nobody knows
 
 
 def is_trusted(author: Actor, trusted: Iterable[str]) -> bool:
@@ -72,12 +73,15 @@ def _of_thread(thread: Thread, run: RunRecord, trusted: tuple[str, ...], viewer:
     answer = run.delivery.answers.get(thread.id)
     said = tuple((one.author.login, one.body) for one in heard)
     marks = _marks(heard)
-    point = Point(thread.id, thread.path, thread.line, thread.hunk, said, marks, Threads.STRANGE, answer)
+    place = (thread.id, thread.path, thread.line, thread.hunk)
+    point = Point(*place, said, marks, Threads.STRANGE, answer, since=thread.commit)
     if not heard or not others or not is_trusted(others[0].author, trusted):
         return point
-    if answer is None or has_news(point):
+    if answer is None:
         return point._replace(due=Threads.OPEN)
-    point = point._replace(commit=_commit(answer, run))
+    point = point._replace(commit=_commit(answer, run) if answer["answer"] == FIXED else "")
+    if has_news(point):
+        return point._replace(due=Threads.OPEN)
     is_replied = any(reply_mark(point) in one.body for one in ours)
     return point._replace(due=_answered(point, answer, run, is_replied))
 
@@ -141,6 +145,7 @@ def _of_review(review: Review, run: RunRecord) -> Point | None:
     said = ((review.author.login, review.body),)
     answer = run.delivery.answers.get(review.id)
     point = Point(review.id, "", None, "", said, _marks([review]), Threads.OPEN, answer, is_thread=False)
+    point = point._replace(since=review.commit)
     if answer is None:
         return point
     point = point._replace(commit=_commit(answer, run), due=Threads.REPLY)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ...github.forge import COPILOT
 from ...github.pulls import ReviewState
+from .following import follow
 from .model import ACTIONS, VIEWER, SimGitHub
 from .records import SimComment, SimPull, SimReview, SimThread, refuse
 
@@ -60,7 +61,9 @@ def review(
     found = SimReview(f"PRR_{name}", name, model.person(by), state, commit, model.now, body)
     pull.reviews.append(found)
     for remark in remarks:
-        pull.threads.append(_thread(model, pull, remark, by))
+        pull.threads.append(_thread(model, commit, remark, by))
+    if commit != pull.head:
+        follow(model.refs, pull)
     if by in pull.requested:
         pull.requested.remove(by)
     model.did(by, "review", number=number, state=str(state), commit=commit, threads=len(remarks))
@@ -78,12 +81,12 @@ def _judgeable(model: SimGitHub, pull: SimPull, state: ReviewState, by: str) -> 
         refuse(422, "Unprocessable Entity: GitHub Actions is not permitted to approve pull requests.")
 
 
-def _thread(model: SimGitHub, pull: SimPull, remark: Remark, by: str) -> SimThread:
-    lines = (model.refs.read(pull.head, remark.path) or b"").decode(errors="replace").splitlines()
+def _thread(model: SimGitHub, commit: str, remark: Remark, by: str) -> SimThread:
+    lines = (model.refs.read(commit, remark.path) or b"").decode(errors="replace").splitlines()
     shown = lines[max(0, remark.line - 1 - AROUND) : remark.line]
     hunk = "\n".join([f"@@ -0,0 +{max(1, remark.line - AROUND)},{len(shown)} @@", *(f"+{line}" for line in shown)])
     name = model.next_id()
-    thread = SimThread(f"PRRT_{name}", remark.path, remark.line, remark.line, hunk, pull.head)
+    thread = SimThread(f"PRRT_{name}", remark.path, remark.line, remark.line, hunk, commit)
     thread.comments.append(_comment(model, "PRRC", remark.body, by))
     return thread
 

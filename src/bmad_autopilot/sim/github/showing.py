@@ -116,7 +116,7 @@ def _review(review: SimReview) -> Review:
 def _thread(thread: SimThread) -> Thread:
     comments = tuple(map(_comment, thread.comments))
     place = (thread.id, thread.path, thread.line, thread.hunk, comments)
-    return Thread(*place, thread.is_resolved, thread.is_outdated)
+    return Thread(*place, thread.is_resolved, thread.is_outdated, thread.anchor)
 
 
 def _comment(comment: SimComment) -> Comment:

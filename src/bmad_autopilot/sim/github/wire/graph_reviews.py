@@ -39,5 +39,6 @@ THREAD: dict[str, Resolver] = {
 THREAD_COMMENT: dict[str, Resolver] = {
     **{name: _of_comment(resolver) for name, resolver in WRITTEN.items()},
     "diffHunk": of(lambda pair: pair[0].hunk),
+    "originalCommit": of(lambda pair: Node("Commit", pair[0].anchor)),
     "path": of(lambda pair: pair[0].path),
 }
