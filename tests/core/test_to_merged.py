@@ -85,6 +85,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("not-its-turn", Action.WAIT_FOR_PULL, {"turn": False}),
     ("base-restless", "base-restless", {"base": Base.RESTLESS}),
     ("base-moved", Action.TAKE_BASE, {"base": Base.MOVED}),
+    ("blocked", Action.WAIT_FOR_PULL, {"merge": Merge.BLOCKED}),
     ("merge-refused", "merge-refused", {"merge": Merge.REFUSED}),
     ("merge", Action.MERGE, {}),
 ]

@@ -177,6 +177,7 @@ class Merge(StrEnum):
     MANUAL = "manual"  # a person merges, or marks a draft as ready
     QUEUED = "queued"  # the forge's own queue has it
     REFUSED = "refused"  # the forge would not, as it stands
+    BLOCKED = "blocked"  # nothing of ours is missing, and the forge does not call it free
 
 
 class Facts(NamedTuple):

@@ -81,6 +81,8 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("not-its-turn", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, turn=False),
     _delivery("base-restless", Action.ASK, Phase.BLOCKED, "base-restless", base=Base.RESTLESS),
     _delivery("base-moved", Action.TAKE_BASE, Phase.MERGE_PR, base=Base.MOVED),
+    # Our login may be allowed to merge over a rule of the branch: it is not for us to do so.
+    _delivery("blocked", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, merge=Merge.BLOCKED),
     _delivery("merge-refused", Action.ASK, Phase.BLOCKED, "merge-refused", merge=Merge.REFUSED),
     _delivery("merge", Action.MERGE, Phase.MERGE_PR),
 )

@@ -14,7 +14,7 @@ from .github.copilot import SimCopilot
 from .github.faults import GitHubFaults
 from .github.merger import SimMerger
 from .github.mischief import ACTS, stir
-from .github.model import SimGitHub
+from .github.model import VIEWER, SimGitHub
 from .github.people import SimHuman, SimMaintainer
 from .github.records import Protection, SimPull, SimRepository
 from .github.reviewing import Remark
@@ -83,6 +83,8 @@ def make_hub(world: World, seed: int, delivery: DeliveryScenario, options: Deliv
     rate = rng.choice((0.0, 0.02, 0.1)) if options.fault_rate is None else options.fault_rate
     faults = GitHubFaults(chances(seed, "faults"), rate=rate)
     hub = Hub(world, chances(seed, "github"), faults, _repository(rng))
+    if chances(seed, "admin").random() < 0.5:
+        hub.model.admins.add(VIEWER)
     _machines(hub.model, delivery.plan, rng)
     _people(hub.model, delivery.plan, rng)
     if options.meddling:

@@ -49,6 +49,8 @@ def _against_merge(played: Played, effect: GitHubEffect) -> Iterator[str]:
         yield f"its checks are {data['rollup'] or 'none'}"
     if data["unresolved"]:
         yield f"{data['unresolved']} threads are open"
+    if data["obstacle"]:
+        yield f"a rule of the branch is not met: {data['obstacle']}"
     if data["objections"]:
         yield f"{data['objections']} ask for changes"
     if plan.merge == WHEN_APPROVED and not _approved(played, effect):

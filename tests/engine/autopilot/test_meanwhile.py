@@ -24,6 +24,7 @@ from bmad_autopilot.runs.state import Status
 from bmad_autopilot.sim.github import checking, reviewing
 from bmad_autopilot.sim.github.ci import PASS, Job, Read, SimCI, Verdict
 from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.model import VIEWER
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import Protection
 from bmad_autopilot.sim.github.reviewing import Remark
@@ -138,13 +139,17 @@ def test_our_branch_is_overwritten(pilot: Pilot) -> None:
     assert not pilot.effects("merge", "push")
 
 
-def test_a_rule_of_the_branch_that_is_not_met(pilot: Pilot) -> None:
+@pytest.mark.parametrize("is_admin", [False, True])
+def test_a_rule_of_the_branch_that_is_not_met(pilot: Pilot, is_admin: bool) -> None:
+    """A check that is required never reports. An administrator's login would be let through."""
     pilot.model.repository.protections["main"] = Protection(checks=("deploy",))
+    pilot.model.admins |= {VIEWER} if is_admin else set()
     green(pilot)
     assert pilot.fly().end.exit_code == 3
     question = pilot.question()
     assert "The forge would not merge Pull request #1" in question.question
-    assert 'Required status check "deploy" is expected' in question.context
+    assert "GitHub calls it BLOCKED: a rule of main is not met" in question.context
+    assert "gh pr checks 1 --required" in question.context
     assert not pilot.effects("merge")
 
 

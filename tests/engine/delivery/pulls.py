@@ -42,6 +42,7 @@ def pull(**more: Any) -> Pull:
         "created": 0.0,
         "pushed": 0.0,
         "labels": ("epic",),
+        "merge_state": "CLEAN",
         **more,
     }
     return Pull(**whole)

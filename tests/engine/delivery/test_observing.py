@@ -31,6 +31,7 @@ from bmad_autopilot.engine.delivery.observing import WAITS_FOR, waits_for
 from bmad_autopilot.engine.delivery.plan import Plan
 from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.engine.delivery.said import asked_mark
+from bmad_autopilot.engine.delivery.seeing import LAG
 from bmad_autopilot.engine.delivery.telling import told_points
 from bmad_autopilot.engine.delivery.threads import FIXED
 from bmad_autopilot.github.approval import MOST_FILES, ROBOT
@@ -51,7 +52,7 @@ from tests.engine.delivery.pulls import (
     said,
     thread,
 )
-from tests.engine.delivery.worlds import NOW, World, world
+from tests.engine.delivery.worlds import BEGAN, NOW, PLAN, World, world
 
 GREEN = RemoteCheck("test", CheckState.PASSED, job=1, run=1)
 REVIEWED = review(BOT, ReviewState.COMMENTED)
@@ -624,6 +625,48 @@ def test_a_merge_queue_that_never_comes_to_it_is_asked_about_in_the_end() -> Non
     assert "merge queue" in pull_question("approval-late", made.look(), made.run).context
     answered(made.run, "approval-late", "h1", "wait-more", at=made.now_at)
     assert rule(made) == "in-the-queue"
+
+
+def test_what_the_forge_does_not_call_free_is_waited_for_and_then_asked_about() -> None:
+    """A required check that never reported: an administrator's login would merge over it."""
+    made = world(ready(merge_state="BLOCKED"), now_at=BEGAN + 119.0)
+    made.run.delivery.green_at = BEGAN
+    made.plan = PLAN._replace(grace=120.0)
+    assert made.facts().merge is Merge.BLOCKED
+    made.now_at = BEGAN + 120.0
+    assert rule(made) == "merge-refused"
+    answered(made.run, "merge-refused", "h1:b1", "try-merge", at=made.now_at)
+    assert rule(made) == "blocked", "still over no rule"
+    assert made.look().until == BEGAN + 240.0
+    look = made.look()
+    assert "GitHub calls it BLOCKED" in waits_for("blocked", look.delivery and look.delivery.seen)
+    made.now_at = BEGAN + 240.0
+    assert rule(made) == "merge-refused"
+    assert question_key("merge-refused", made.look(), made.run) == "h1:b1"
+    made.pulls = [ready()]
+    assert rule(made) == "merge"
+
+
+def test_what_is_not_known_yet_is_looked_at_again_soon() -> None:
+    made = world(ready(merge_state="UNKNOWN"), is_settled=False)
+    apply(made.run, "green", {"key": "h1:1"}, NOW - 20.0)
+    assert rule(made) == "blocked"
+    assert made.look().until == NOW + LAG
+
+
+@pytest.mark.parametrize(
+    ("more", "fact"),
+    [
+        ({"reviews": (REVIEWED,)}, Merge.UNAPPROVED),
+        ({"decision": "REVIEW_REQUIRED"}, Merge.UNAPPROVED),
+        ({"is_draft": True}, Merge.MANUAL),
+        ({"is_queued": True}, Merge.QUEUED),
+        ({"needs_queue": True}, Merge.FREE),
+    ],
+)
+def test_what_is_blocked_for_another_reason_waits_for_that(more: dict[str, Any], fact: Merge) -> None:
+    assert world(ready(merge_state="BLOCKED", **more)).facts().merge is fact
+    assert world(ready(merge_state="BLOCKED"), plan=Plan(merge="manual")).facts().merge is Merge.MANUAL
 
 
 def test_a_merge_that_was_refused_is_tried_again_once_for_each_answer() -> None:

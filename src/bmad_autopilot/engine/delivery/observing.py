@@ -21,6 +21,7 @@ from ...core.records import RunRecord
 from ...github.approval import MOST_FILES
 from ...github.forge import ForgeError, Trouble
 from ...github.pulls import PullState
+from ...github.quoting import one_line
 from ..doors import Doors
 from ..lane import Lane
 from ..looking import DeliveryLook, Look
@@ -154,6 +155,7 @@ WAITS_FOR = {
     "by-hand": "a person to merge it",
     "unapproved": "an approval",
     "in-the-queue": "the merge queue",
+    "blocked": "what a rule of the branch demands",
     "not-its-turn": "its turn to be merged",
 }
 
@@ -167,4 +169,6 @@ def waits_for(rule: str, seen: Seen | None) -> str:
             return "a person to take it out of draft"
     if rule == "unapproved" and seen is not None and len(seen.files) >= MOST_FILES:
         return "a person's approval: it changes more files than a workflow can look at"
+    if rule == "blocked" and seen is not None and seen.pull is not None:
+        return f"what the rules of {seen.target} demand: GitHub calls it {one_line(seen.pull.merge_state, 40)}"
     return WAITS_FOR.get(rule, rule)

@@ -12,10 +12,11 @@ from ...github.forge import COPILOT as COPILOT_LOGIN
 from ...github.pulls import RemoteCheck
 from .plan import AUTO, COPILOT, HUMAN, MANUAL, WHEN_APPROVED
 from .said import asked_at, asked_mark, decided
-from .seeing import Seen
+from .seeing import LAG, Seen
 from .threads import Point, worst
 
 UNDECIDED = ("REVIEW_REQUIRED", "CHANGES_REQUESTED")  # as the repository's own rules count reviews
+BLOCKED = ("BLOCKED", "UNKNOWN")  # a rule of the branch is not met, or nobody knows yet
 _OTHERS = (Merge.UNAPPROVED, Merge.MANUAL, Merge.QUEUED)
 
 
@@ -135,9 +136,11 @@ def _merge(seen: Seen, run: RunRecord) -> Merge:
     if not _is_approved(seen, run) or objections(seen.reviews) or pull.decision in UNDECIDED:
         return Merge.UNAPPROVED
     record, mark = run.delivery, asked_mark(run, "merge-refused")
-    tried = (f"merge-refused:{record.head}:{seen.base}", f"enqueue:{record.head}")  # that, and not queued: put out
+    tried = (f"merge-refused:{merge_key(seen, run)}", f"enqueue:{record.head}")  # that, and not queued: put out
     is_refused = any(record.done.get(name, {}).get("mark") == mark for name in tried)  # nobody said since: again
-    return Merge.REFUSED if is_refused else Merge.FREE
+    if is_refused:
+        return Merge.REFUSED
+    return Merge.BLOCKED if pull.merge_state in BLOCKED and not pull.needs_queue else Merge.FREE
 
 
 def _is_robot_due(seen: Seen, run: RunRecord, now: float) -> bool:
@@ -158,9 +161,27 @@ def _content_since(seen: Seen, run: RunRecord) -> float:
 def _in_time(merge: Merge, threads: Threads, seen: Seen, run: RunRecord, now: float) -> Merge:
     """A person's turn, or the queue's, is waited for, but not for ever. What stands on another epic is nobody's
     turn, as long as that one is under way."""
+    if merge is Merge.BLOCKED and now >= _block_ends(seen, run):
+        return Merge.REFUSED
     is_held = seen.is_stacked and seen.is_held
     is_theirs = threads is Threads.STRANGE or (merge in _OTHERS and not is_held)
     return Merge.LATE if is_theirs and now >= _approval_ends(seen, run) else merge
+
+
+def _block_ends(seen: Seen, run: RunRecord) -> float:
+    """The forge has not seen the last of what it waited for yet, or a required check is still to appear."""
+    record = run.delivery
+    done = (float(one["at"]) for name, one in record.done.items() if name.startswith("resolve:"))
+    since = (
+        record.pushed_at or record.began,
+        record.green_at,
+        asked_at(run, "merge-refused", merge_key(seen, run)),
+    )
+    return max(*since, *done, *(one.at for one in seen.reviews)) + seen.plan.grace
+
+
+def merge_key(seen: Seen, run: RunRecord) -> str:
+    return f"{run.delivery.head}:{seen.base}"
 
 
 def _approval_ends(seen: Seen, run: RunRecord) -> float:
@@ -192,6 +213,9 @@ def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | No
         first = (seen.content or (record.head,))[-1]
         asked = _asked_for(seen, record, first) or {"at": now}
         ends.append(max(float(asked["at"]), asked_at(run, "silence", first)) + plan.review_patience)
+    if facts.merge is Merge.BLOCKED:
+        is_unknown = seen.pull is not None and seen.pull.merge_state == "UNKNOWN"
+        ends.append(now + LAG if is_unknown else _block_ends(seen, run))
     if seen.has_robot and not record.is_done("start-robot", record.head):
         ends.append(_content_since(seen, run) + Rules().min_age + 1.0)
     return min((at for at in (*ends, _approval_ends(seen, run)) if at > now), default=now + plan.approval_patience)

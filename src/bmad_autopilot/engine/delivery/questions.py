@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from ...core.causes import ABORT, OFFERS, RETRY, Cause
 from ...core.facts import Threads
 from ...core.records import RunRecord
-from ...github.pulls import CheckState
+from ...github.pulls import CheckState, Pull
 from ...github.quoting import clean_text, one_line
 from ..doors import Question
 from ..forms import Form
 from ..looking import Look
 from .branch_facts import aim_key, conflict_key, foreign_key
+from .pull_facts import merge_key
 from .threads import Point, reply_key
 
 MAX_SHOWN = 2000
@@ -175,7 +176,7 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
     if code == "silence" and seen is not None:
         return (seen.content or (record.head,))[-1]
     if code == "merge-refused" and seen is not None:
-        return f"{record.head}:{seen.base}"
+        return merge_key(seen, run)
     if code == "no-checks" and seen is not None:
         return seen.branch
     if code == "closed" and seen is not None and seen.pull is not None:
@@ -226,8 +227,23 @@ def _of_checks(look: Look, run: RunRecord) -> str:
 def _of_refusal(look: Look, run: RunRecord) -> str:
     key = question_key("merge-refused", look, run)
     refused = run.delivery.done.get(f"merge-refused:{key}")
-    why = str(refused.get("why", "")) if refused else "the merge queue has put it out, or somebody has"
+    seen = look.delivery.seen if look.delivery else None
+    if refused:
+        why = str(refused.get("why", ""))
+    elif seen is not None and seen.pull is not None and not seen.pull.needs_queue:
+        why = _of_block(seen.pull, seen.target)
+    else:
+        why = "the merge queue has put it out, or somebody has"
     return f"{why}\n{_url(look)}".strip()
+
+
+def _of_block(pull: Pull, base: str) -> str:
+    """Also where our login might: who wants that merges it there."""
+    return (
+        f"GitHub calls it {one_line(pull.merge_state, 40)}: a rule of {base} is not met. Most often a check that"
+        f" the branch requires has never reported; `gh pr checks {pull.number} --required` lists those that have."
+        " Start it, or change the rule. Nothing is merged over a rule here: who means to do so merges it there"
+    )
 
 
 def _of_foreign(look: Look, run: RunRecord) -> str:

@@ -78,13 +78,13 @@ def merge(
     """The commit on the base."""
     model.allow(by)
     pull = model.pull(number)
-    _may_merge(model, pull, head, method)
+    _may_merge(model, pull, head, method, by in model.admins)
     if model.repository.protection(pull.base_ref).queue:
         refuse(405, "Changes must be made through the merge queue")
     return _join(model, pull, subject or f"{pull.title} (#{number})", body, by)
 
 
-def _may_merge(model: SimGitHub, pull: SimPull, head: str, method: str) -> None:
+def _may_merge(model: SimGitHub, pull: SimPull, head: str, method: str, bypasses: bool = False) -> None:
     if not pull.is_open:
         refuse(405, "Pull Request is not mergeable")
     if pull.is_draft:
@@ -97,6 +97,8 @@ def _may_merge(model: SimGitHub, pull: SimPull, head: str, method: str) -> None:
         refuse(405, "Merge commits are not allowed on this repository.")
     if _trial(model, pull.head, model.refs.head_of(pull.base_ref)).conflicts:
         refuse(405, "Pull Request is not mergeable")
+    if bypasses:
+        return
     why = obstacle(model, pull)
     if why:
         refuse(405, why)
@@ -139,6 +141,7 @@ def _at_that_moment(model: SimGitHub, pull: SimPull, base: str) -> dict[str, obj
         "fresh_approvals": tuple(
             one.author.login for one in pull.reviews if one.state == "APPROVED" and one.commit == pull.head
         ),
+        "obstacle": obstacle(model, pull),
         "objections": tuple(reviewing.objections(model, pull)),
         "same_tree": merged_tree == model.refs.tree_of(pull.head),
         "held_base": model.refs.contains(pull.head, base),

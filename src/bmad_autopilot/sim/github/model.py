@@ -40,6 +40,7 @@ class SimGitHub:
             ACTIONS: Actor(ACTIONS, is_bot=True),
         }
         self.writers = {VIEWER, ACTIONS}  # whose approval counts, and who may push
+        self.admins: set[str] = set()  # who may merge although a rule of the branch is not met
         self._seen = refs.branches()
         self._ids = 0
 
