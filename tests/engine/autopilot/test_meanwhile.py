@@ -82,6 +82,29 @@ def test_what_is_green_reviewed_and_approved_is_merged(pilot: Pilot) -> None:
     assert pilot.refs.branches().keys() == {"main"}
 
 
+def test_a_person_edits_a_file_while_it_waits_and_the_base_moves(pilot: Pilot) -> None:
+    """It waits until they are through."""
+    maria, path = green(pilot), pilot.work / CODE
+    seen: list[tuple[str, str]] = []
+
+    def heard(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "green" and not seen:
+            maria.push("main", {"theirs.txt": b"x\n"})
+            path.write_text(path.read_text() + "\n# my idea\n")
+        if kind in ("green", "base-taken") or (kind == "pending" and "the work tree" in data["why"]):
+            seen.append((kind, str(data.get("why", ""))))
+        if seen and seen[-1][0] == "pending":
+            raise Killed
+
+    with pytest.raises(Killed):
+        pilot.fly(heard)
+    assert [kind for kind, _ in seen] == ["green", "base-taken", "pending"]
+    assert CODE in seen[-1][1]
+    run_git(pilot.work, "checkout", "--", CODE)
+    flight = pilot.fly()
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
+
+
 def test_closed_by_a_person(pilot: Pilot) -> None:
     green(pilot).close(1)
     assert pilot.fly().end.exit_code == 3

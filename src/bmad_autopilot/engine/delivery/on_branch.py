@@ -23,21 +23,34 @@ def deliver(loop: Loop, look: Look, rule: Rule) -> None:
 
 def stand(loop: Loop, look: Look, rule: Rule) -> str | None:
     lines, branch = loop.doors.lines(), loop.lane.branch
+    waits = catch_up(loop)
+    if waits:
+        return waits
     try:
-        catch_up(loop)
         lines.stand(branch)
         why = lines.stands(branch, loop.run.delivery.head)
     except AutopilotError as error:
         why = str(error)
-    return pending(loop, f"the work tree: {why}", loop.doors.now() + AGAIN) if why else None
+    return _held_up(loop, why) if why else None
 
 
-def catch_up(loop: Loop) -> None:
-    """The branch here, to what we have recorded: we were killed in between, perhaps."""
+def catch_up(loop: Loop) -> str | None:
+    """The branch here, to what we have recorded: we were killed in between, perhaps. Where somebody works in the
+    tree it has to wait."""
     lines, branch, head = loop.doors.lines(), loop.lane.branch, loop.run.delivery.head
     local = lines.head(branch)
-    if local and local != head:
+    if not local or local == head:
+        return None
+    try:
         lines.move(branch, head, local)
+    except AutopilotError as error:
+        return _held_up(loop, str(error))
+    return None
+
+
+def _held_up(loop: Loop, why: str) -> str:
+    loop.doors.step_aside()  # others may be merged meanwhile
+    return pending(loop, f"the work tree: {why}", loop.doors.now() + AGAIN)
 
 
 def check(loop: Loop, look: Look, rule: Rule) -> None:
@@ -46,24 +59,27 @@ def check(loop: Loop, look: Look, rule: Rule) -> None:
     loop.note("check", **vars(loop.doors.check(seen.code)))
 
 
-def push(loop: Loop, look: Look, rule: Rule) -> None:
+def push(loop: Loop, look: Look, rule: Rule) -> str | None:
     seen, record = looked(look).seen, loop.run.delivery
-    catch_up(loop)
+    waits = catch_up(loop)
+    if waits:
+        return waits
 
     def act() -> None:
         loop.doors.lines().push(loop.lane.branch, record.head, seen.remote)
 
     effect(loop, "push", record.head, act, content=record.content)
+    return None
 
 
-def take_base(loop: Loop, look: Look, rule: Rule) -> None:
+def take_base(loop: Loop, look: Look, rule: Rule) -> str | None:
     seen = looked(look).seen
     assert seen.taken is not None
     if rule.name == "base-moved" and not loop.doors.take_turn():
-        return  # somebody was quicker
+        return None  # somebody was quicker
     taken = seen.taken
     loop.note("base-taken", sha=taken.sha, base=seen.base, branch=seen.target, semantic=list(taken.semantic))
-    catch_up(loop)
+    return catch_up(loop)
 
 
 def take_foreign(loop: Loop, look: Look, rule: Rule) -> str | None:
