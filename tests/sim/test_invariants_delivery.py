@@ -107,7 +107,7 @@ def test_a_merge_without_a_guard(
 
 
 def test_a_merge_against_somebodys_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pull_facts, "objections", lambda *_: [])
+    monkeypatch.setattr(seeing, "objections", lambda *_, **__: [])
     monkeypatch.setattr(pull_facts, "UNDECIDED", ())
     breaks("nothing_is_merged_unproven", "ask for changes", OWN._replace(acts=("object",) * 60))
 

@@ -178,12 +178,16 @@ def approvals(
     ]
 
 
-def objections(reviews: Sequence[ReviewFact], reviewer: str = COPILOT) -> list[ReviewFact]:
-    """Changes asked for by those who count, whatever the content was: GitHub keeps these up too."""
+def objections(
+    reviews: Sequence[ReviewFact], reviewer: str = COPILOT, trusted: Collection[str] = ()
+) -> list[ReviewFact]:
+    """Changes asked for by those who count, whatever the content was: GitHub keeps these up too. `trusted`: others
+    who count, by login; bots end in `[bot]`."""
     return [
         review
         for review in standing(reviews)
-        if review.state == "CHANGES_REQUESTED" and (_is_person_here(review) or _is_by(review, reviewer))
+        if review.state == "CHANGES_REQUESTED"
+        and (_is_person_here(review) or _is_by(review, reviewer) or _full_login(review) in trusted)
     ]
 
 
@@ -260,6 +264,10 @@ def _is_by(review: ReviewFact, reviewer: str) -> bool:
 
 def _is_person_here(review: ReviewFact) -> bool:
     return not review.is_bot and review.association in TRUSTED
+
+
+def _full_login(review: ReviewFact) -> str:
+    return f"{review.login}[bot]" if review.is_bot else review.login
 
 
 def _named(names: Sequence[str]) -> str:

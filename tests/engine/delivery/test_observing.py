@@ -33,7 +33,7 @@ from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.engine.delivery.said import asked_mark
 from bmad_autopilot.engine.delivery.seeing import LAG
 from bmad_autopilot.engine.delivery.telling import told_points
-from bmad_autopilot.engine.delivery.threads import FIXED
+from bmad_autopilot.engine.delivery.threads import DISAGREES, FIXED, reply_key
 from bmad_autopilot.github.approval import MOST_FILES, ROBOT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
 from bmad_autopilot.github.forge import ForgeError, Trouble
@@ -535,6 +535,32 @@ def test_what_did_not_satisfy_a_reviewer_does_not_settle_the_next_thing_they_say
 )
 def test_when_it_may_be_merged(merge: str, reviews: tuple[Any, ...], fact: Merge) -> None:
     assert world(ready(reviews=reviews), plan=Plan(merge=merge)).facts().merge is fact
+
+
+def test_changes_that_somebody_in_the_settings_asks_for_are_asked_for() -> None:
+    """GitHub does not count them: whoever runs this does."""
+    carla = Actor("carla", association="CONTRIBUTOR")
+    wish = review(carla, ReviewState.CHANGES, "This leaks money.", at=1.0)
+    plan = Plan(merge="auto", trusted=("carla",), labels=("epic",))
+    made = world(ready(reviews=(REVIEWED, wish)), plan=plan)
+    assert rule(made) == "points"
+    made.run.delivery.answers[wish.id] = {"answer": DISAGREES, "why": "It does not.", "story": "epic-1.pr-1"}
+    assert rule(made) == "reply-due"
+    look = made.look()
+    assert look.delivery is not None
+    key = reply_key(look.delivery.points[0])
+    did(made.run, "reply", key, NOW)
+    assert rule(made) == "disputed"
+    assert "This leaks money." in pull_question("disputed", made.look(), made.run).context
+    answered(made.run, "disputed", key, "close-thread")
+    assert rule(made) == "unapproved", "it still stands there"
+    look = made.look()
+    assert waits_for("unapproved", look.delivery and look.delivery.seen).startswith("carla to take back")
+    made.pulls = [ready(reviews=(REVIEWED, wish, review(carla, ReviewState.DISMISSED, at=2.0)))]
+    assert rule(made) == "merge"
+    for trusted, fact in (((), Merge.FREE), (("lint",), Merge.FREE), (("lint[bot]",), Merge.UNAPPROVED)):
+        bot = review(Actor("lint", is_bot=True), ReviewState.CHANGES, at=1.0)
+        assert world(ready(reviews=(REVIEWED, bot)), plan=plan._replace(trusted=trusted)).facts().merge is fact
 
 
 @pytest.mark.parametrize("merge", ["when-approved", "auto"])

@@ -251,6 +251,19 @@ def test_a_review_that_asks_for_changes_in_words_is_a_point() -> None:
     assert wishes(run, CHANGES) == []
 
 
+def test_a_disagreement_with_a_review_is_a_persons_to_settle() -> None:
+    run = RunRecord()
+    run.delivery.answers[CHANGES.id] = {"answer": DISAGREES, "why": "no", "story": "epic-1.pr-1"}
+    (point,) = wishes(run, CHANGES)
+    assert point.due is Threads.REPLY
+    did(run, "reply", reply_key(point))
+    for word, due in (("", Threads.DISPUTED), ("insist", Threads.OPEN), ("leave-thread", Threads.STRANGE)):
+        answered(run, "disputed", reply_key(point), word)
+        assert [one.due for one in wishes(run, CHANGES)] == [due], word
+    answered(run, "disputed", reply_key(point), "close-thread")
+    assert wishes(run, CHANGES) == []
+
+
 @pytest.mark.parametrize(
     "reviews",
     [

@@ -167,6 +167,9 @@ def waits_for(rule: str, seen: Seen | None) -> str:
             return f"the pull request of {seen.target}, which it stands on"
         if seen.pull.is_draft:
             return "a person to take it out of draft"
+    if rule == "unapproved" and seen is not None and seen.objections:
+        names = ", ".join(one_line(one.login, 60) for one in seen.objections[:3])
+        return f"{names} to take back what they ask for, or somebody to dismiss that review"
     if rule == "unapproved" and seen is not None and len(seen.files) >= MOST_FILES:
         return "a person's approval: it changes more files than a workflow can look at"
     if rule == "blocked" and seen is not None and seen.pull is not None:

@@ -6,7 +6,7 @@ from typing import Any
 from ...core.delivery import DeliveryRecord
 from ...core.facts import Ci, Facts, Merge, Review, Threads
 from ...core.records import RunRecord
-from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge, objections
+from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge
 from ...github.approving import evaluate
 from ...github.forge import COPILOT as COPILOT_LOGIN
 from ...github.pulls import RemoteCheck
@@ -133,7 +133,7 @@ def _merge(seen: Seen, run: RunRecord) -> Merge:
     if pull.is_draft or plan.merge == MANUAL or seen.is_stacked:
         return Merge.MANUAL
     # An administrator's login would merge over the branch's own rule.
-    if not _is_approved(seen, run) or objections(seen.reviews) or pull.decision in UNDECIDED:
+    if not _is_approved(seen, run) or seen.objections or pull.decision in UNDECIDED:
         return Merge.UNAPPROVED
     record, mark = run.delivery, asked_mark(run, "merge-refused")
     tried = (f"merge-refused:{merge_key(seen, run)}", f"enqueue:{record.head}")  # that, and not queued: put out

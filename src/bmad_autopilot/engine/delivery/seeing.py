@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ...core.delivery import DeliveryRecord
 from ...core.records import Check
-from ...github.approval import ROBOT, CheckFact, ReviewFact
+from ...github.approval import ROBOT, CheckFact, ReviewFact, objections
 from ...github.approving import check_fact, review_fact
 from ...github.auto_approve import WORKFLOW_PATH
 from ...github.forge import Forge, ForgeError, Trouble
@@ -58,6 +58,10 @@ class Seen(NamedTuple):
     @property
     def reviews(self) -> tuple[ReviewFact, ...]:
         return tuple(map(review_fact, self.pull.reviews)) if self.pull else ()
+
+    @property
+    def objections(self) -> tuple[ReviewFact, ...]:
+        return tuple(objections(self.reviews, trusted=self.plan.trusted))
 
 
 def see(doors: Doors, lane: Lane, record: DeliveryRecord, checks: dict[str, Check]) -> Seen:

@@ -51,13 +51,13 @@ def points_of(pull: Pull, run: RunRecord, trusted: Iterable[str], viewer: str) -
     known = tuple(trusted)
     threads = [thread for thread in pull.threads if not thread.is_resolved]
     found = [_of_thread(thread, run, known, viewer) for thread in threads]
-    wishes = [point for review in _wishes(pull, known) if (point := _of_review(review, run)) is not None]
-    return found + [point for point in wishes if not _is_commented(pull, point, viewer)]
+    wishes = [_of_review(review, run, pull, viewer) for review in _wishes(pull, known)]
+    return found + [point for point in wishes if point is not None]
 
 
 def _is_commented(pull: Pull, point: Point, viewer: str) -> bool:
     ours = (one.body for one in pull.comments if one.author.login == viewer)
-    return point.due is Threads.REPLY and any(reply_mark(point) in body for body in ours)
+    return any(reply_mark(point) in body for body in ours)
 
 
 def worst(points: Iterable[Point]) -> Threads:
@@ -140,13 +140,15 @@ def _wishes(pull: Pull, trusted: tuple[str, ...]) -> list[Review]:
     return [one for one in asking if is_trusted(one.author, trusted)]
 
 
-def _of_review(review: Review, run: RunRecord) -> Point | None:
-    """Answered once, below the pull request: whether that is enough, its author says by another review."""
+def _of_review(review: Review, run: RunRecord, pull: Pull, viewer: str) -> Point | None:
+    """Answered once, below the pull request: whether that is enough, its author says by another review. Where the
+    agent does not agree, a person says first whether it is to be left at that."""
     said = ((review.author.login, review.body),)
     answer = run.delivery.answers.get(review.id)
     point = Point(review.id, "", None, "", said, _marks([review]), Threads.OPEN, answer, is_thread=False)
     point = point._replace(since=review.commit)
     if answer is None:
         return point
-    point = point._replace(commit=_commit(answer, run), due=Threads.REPLY)
-    return None if run.delivery.is_done("reply", reply_key(point)) else point
+    point = point._replace(commit=_commit(answer, run) if answer["answer"] == FIXED else "")
+    due = _answered(point, answer, run, _is_commented(pull, point, viewer))
+    return None if due is Threads.RESOLVE else point._replace(due=due)  # there is nothing that could be closed
