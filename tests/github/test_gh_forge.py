@@ -322,12 +322,10 @@ def test_copilot_is_asked_by_login_and_on_old_servers_by_rest(forge: Forge, scri
     assert script.effects()[-1].body["variables"] == {"pull": "PR_7", "bots": [COPILOT]}
 
 
-def test_a_job_is_run_again_or_its_run(forge: Forge, script: Script) -> None:
-    script.rest[f"POST {ROOT}/actions/jobs/70/rerun"] = Response(201)
+def test_all_of_a_run_that_failed_is_run_again(forge: Forge, script: Script) -> None:
     script.rest[f"POST {ROOT}/actions/runs/9/rerun-failed-jobs"] = Response(201)
     forge.rerun(RemoteCheck("a", CheckState.FAILED, job=70, run=9))
-    forge.rerun(RemoteCheck("a", CheckState.FAILED, run=9))
-    assert [one.path.rsplit("/", 1)[1] for one in script.asked] == ["rerun", "rerun-failed-jobs"]
+    assert [one.path.rsplit("/", 1)[1] for one in script.asked] == ["rerun-failed-jobs"]
     assert trouble(lambda: forge.rerun(RemoteCheck("a", CheckState.FAILED))) is Trouble.REFUSED
 
 

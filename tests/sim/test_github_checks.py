@@ -76,16 +76,30 @@ def test_a_flaky_job_is_green_when_it_is_started_again(hub: Hub) -> None:
     pull = hub.open()
     hub.wait(100)
     failed = next(one for one in checking.of_head(hub.model, pull.head) if one.name == "test")
-    checking.rerun(hub.model, run_id=failed.run)
-    assert states(hub, pull) == {"test": CheckState.PENDING, "lint": CheckState.PASSED}
+    checking.rerun(hub.model, failed.run)
+    assert states(hub, pull) == {"test": CheckState.FAILED, "lint": CheckState.PASSED}, "not seen yet"
+    for _ in range(2):  # nor later, while it is under way
+        with pytest.raises(GitHubRefusal, match="already running"):
+            checking.rerun(hub.model, failed.run)
+        hub.wait(checking.RERUN_SECONDS)
+        assert states(hub, pull) == {"test": CheckState.PENDING, "lint": CheckState.PASSED}
     again = next(one for one in checking.of_head(hub.model, pull.head) if one.name == "test")
-    with pytest.raises(GitHubRefusal, match="already running"):
-        checking.rerun(hub.model, job_id=again.id)
     hub.wait(100)
     assert checking.rollup(hub.model, pull.head) == "SUCCESS"
     assert again.id != failed.id
+    with pytest.raises(GitHubRefusal, match="cannot be retried"):
+        checking.rerun(hub.model, failed.run)
     with pytest.raises(GitHubRefusal):
-        checking.rerun(hub.model, run_id=failed.run + 1000)
+        checking.rerun(hub.model, failed.run + 1000)
+
+
+def test_nothing_of_a_run_is_started_again_before_all_of_it_is_over(hub: Hub) -> None:
+    SimCI(hub.model, [Job("fast", flaky, takes=5.0), Job("slow", takes=100.0)])
+    pull = hub.open()
+    hub.wait(30)
+    assert states(hub, pull) == {"fast": CheckState.FAILED, "slow": CheckState.PENDING}
+    with pytest.raises(GitHubRefusal, match="already running"):
+        checking.rerun(hub.model, checking.of_head(hub.model, pull.head)[0].run)
 
 
 def test_an_older_heads_jobs_are_cancelled_where_the_workflow_says_so(hub: Hub) -> None:

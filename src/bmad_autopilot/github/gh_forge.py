@@ -231,12 +231,9 @@ class GhForge:
         self.gh.graphql(RESOLVE, {"thread": thread})
 
     def rerun(self, check: RemoteCheck) -> None:
-        if check.job:
-            self.gh.send("POST", f"{self._root}/actions/jobs/{check.job}/rerun")
-        elif check.run:
-            self.gh.send("POST", f"{self._root}/actions/runs/{check.run}/rerun-failed-jobs")
-        else:
+        if not check.run:
             raise ForgeError(Trouble.REFUSED, f"{check.name} is no job of GitHub Actions: it cannot be run again")
+        self.gh.send("POST", f"{self._root}/actions/runs/{check.run}/rerun-failed-jobs")
 
     def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
         path = f"{self._root}/actions/workflows/{_part(workflow)}/dispatches"

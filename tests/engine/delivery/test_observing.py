@@ -29,6 +29,7 @@ from bmad_autopilot.engine.delivery.branch_facts import MAX_BASES
 from bmad_autopilot.engine.delivery.lines import TakenIn
 from bmad_autopilot.engine.delivery.observing import WAITS_FOR, waits_for
 from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.engine.delivery.pull_facts import RERUN_SHOWS
 from bmad_autopilot.engine.delivery.questions import pull_question, question_key
 from bmad_autopilot.engine.delivery.said import asked_mark
 from bmad_autopilot.engine.delivery.seeing import LAG
@@ -399,15 +400,40 @@ def test_what_we_did_not_push_ourselves_has_the_same_time() -> None:
 
 
 def test_what_failed_is_run_once_more_as_it_is() -> None:
-    failed = check(CheckState.FAILED, job=5)
+    failed = check(CheckState.FAILED, job=5, run=1)
     made = world(ready(checks=(failed,)))
     assert made.facts().ci is Ci.FLAKY
-    did(made.run, "rerun", "h1", NOW)
+    did(made.run, "rerun", "h1", NOW, jobs=[5])
+    assert (made.facts().ci, made.look().until) == (Ci.PENDING, NOW + RERUN_SHOWS), "it is not seen yet"
+    made.now_at = NOW + RERUN_SHOWS
+    assert made.facts().ci is Ci.RED
+    made.now_at = NOW
+    made.pulls = [ready(checks=(failed._replace(job=6),))]
+    assert made.facts().ci is Ci.RED, "once more"
+    did(made.run, "rerun", "h1", NOW, jobs=[6], refused="not allowed")
     assert made.facts().ci is Ci.RED
     made.pulls = [ready(checks=(check(CheckState.PENDING),))]
     assert made.facts().ci is Ci.PENDING  # its time begins anew
     assert world(ready(checks=(failed,)), plan=Plan(reruns=False)).facts().ci is Ci.RED
     assert world(ready(checks=(check(CheckState.FAILED),))).facts().ci is Ci.RED  # nothing to start again
+
+
+def test_what_failed_is_not_run_again_before_its_run_is_over() -> None:
+    """GitHub starts nothing of a run that is under way."""
+    failed, other = check(CheckState.FAILED, job=5, run=1), RemoteCheck("b", CheckState.PENDING, job=6, run=1)
+    made = world(ready(checks=(failed, other)), now_at=NOW)
+    made.pushed(at=NOW - 100)
+    assert made.facts().ci is Ci.PENDING
+    made.pulls = [ready(checks=(failed, other._replace(run=2)))]
+    assert made.facts().ci is Ci.FLAKY, "of another run"
+    both = (failed, other._replace(state=CheckState.FAILED))
+    made.pulls = [ready(checks=both)]
+    did(made.run, "rerun", "h1", NOW, jobs=[5, 6])
+    made.pulls = [ready(checks=(failed._replace(job=7, state=CheckState.PENDING), both[1]))]
+    assert made.facts().ci is Ci.PENDING, "one of them is seen before the other"
+    made.pulls = [ready(checks=(failed, other))]
+    made.now_at = NOW + 1800.0
+    assert made.facts().ci is Ci.LATE, "but not for ever"
 
 
 # reviews

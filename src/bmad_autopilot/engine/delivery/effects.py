@@ -52,7 +52,7 @@ def nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant:
             loop.note("trouble", do=do, key=key, why=str(error))
             return True
         why = str(error)
-    loop.note("did", do=do, key=key, **({"refused": why} if why else {}))
+    loop.note("did", do=do, key=key, **meant, **({"refused": why} if why else {}))
     return not why
 
 

@@ -9,7 +9,7 @@ from ...github.gate_running import WORKFLOW_FILE
 from ...github.pulls import PullOrder
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
-from .effects import Came, effect, looked, nicety
+from .effects import OPTIONAL, Came, effect, looked, nicety
 from .pull_facts import green_key, jobs_of
 from .said import asked_mark
 from .telling import reply_text
@@ -111,12 +111,21 @@ def _on_thread(loop: Loop, do: str, key: str, act: Callable[[], None]) -> Came |
 
 
 def rerun(loop: Loop, look: Look, rule: Rule) -> None:
+    """Each run once, with all of it that failed: the forge starts nothing of a run that is under way."""
     broken = looked(look).seen.broken
-    failed = [one for one in broken if one.job or one.run]
+    runs = {one.run: one for one in broken if one.run}
 
     def act() -> None:
-        for one in failed:
-            loop.doors.forge().rerun(one)
+        refused = []
+        for one in runs.values():
+            try:
+                loop.doors.forge().rerun(one)
+            except ForgeError as error:
+                if error.trouble not in OPTIONAL:
+                    raise
+                refused.append(error)
+        if len(refused) == len(runs):
+            raise refused[-1]
 
     nicety(loop, "rerun", loop.run.delivery.head, act, jobs=jobs_of(broken))
 

@@ -9,13 +9,14 @@ from ...core.records import RunRecord
 from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge
 from ...github.approving import evaluate
 from ...github.forge import COPILOT as COPILOT_LOGIN
-from ...github.pulls import RemoteCheck
+from ...github.pulls import CheckState, RemoteCheck
 from .plan import AUTO, COPILOT, HUMAN, MANUAL, WHEN_APPROVED
 from .said import asked_at, asked_mark, decided
 from .seeing import LAG, Seen
 from .threads import Point, worst
 
 UNDECIDED = ("REVIEW_REQUIRED", "CHANGES_REQUESTED")  # as the repository's own rules count reviews
+RERUN_SHOWS = 120.0  # seconds: then what was started again, and still is as it was, has failed
 BLOCKED = ("BLOCKED", "UNKNOWN")  # a rule of the branch is not met, or nobody knows yet
 _OTHERS = (Merge.UNAPPROVED, Merge.MANUAL, Merge.QUEUED)
 
@@ -46,11 +47,37 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
         is_fine = not seen.plan.checks or decided(run, "no-checks", seen.branch) == "without-checks"
         return Ci.GREEN if is_fine else Ci.NONE
     if word == "pending":
-        return Ci.LATE if now >= _checks_since(seen, run) + seen.plan.check_patience else Ci.PENDING
-    if word == "red":
-        again = any(check.job or check.run for check in seen.broken)
-        return Ci.FLAKY if seen.plan.reruns and again and not _is_rerun(seen, record) else Ci.RED
-    return Ci.STOPPED
+        return _under_way(seen, run, now)
+    return _red(seen, run, now) if word == "red" else Ci.STOPPED
+
+
+def _under_way(seen: Seen, run: RunRecord, now: float) -> Ci:
+    return Ci.LATE if now >= _checks_since(seen, run) + seen.plan.check_patience else Ci.PENDING
+
+
+def _red(seen: Seen, run: RunRecord, now: float) -> Ci:
+    """What failed can be started again once the whole of its run is over, and is seen to be some time after."""
+    record, runs = run.delivery, {check.run for check in seen.broken if check.run}
+    if not (seen.plan.reruns and runs):
+        return Ci.RED
+    checks = seen.pull.checks if seen.pull else ()
+    is_going = any(check.run in runs and check.state is CheckState.PENDING for check in checks)
+    if now < _rerun_shows(seen, record):
+        return Ci.PENDING
+    if is_going:
+        return _under_way(seen, run, now)
+    return Ci.RED if _is_rerun(seen, record) else Ci.FLAKY
+
+
+def _rerun_shows(seen: Seen, record: DeliveryRecord) -> float:
+    """Until when one that was started again may still show how it ended before; 0: nothing of the kind."""
+    name = f"rerun:{record.head}"
+    one = record.done.get(name) or record.begun.get(name)
+    if one is None or "refused" in one:
+        return 0.0
+    before = one.get("jobs", jobs_of(seen.broken))
+    is_old = any(job in before for job in jobs_of(seen.broken))
+    return float(one["at"]) + RERUN_SHOWS if is_old else 0.0
 
 
 def _settled(seen: Seen, run: RunRecord, now: float) -> Ci:
@@ -207,6 +234,7 @@ def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | No
     if facts.ci is Ci.PENDING:
         ends.append(_checks_since(seen, run) + plan.check_patience)
         ends.append(_appear_since(seen, record) + plan.grace)
+        ends.append(_rerun_shows(seen, record))
         if record.green == green_key(seen, record.head):
             ends.append(record.green_at + plan.settles)
     if facts.review is Review.WAITED:

@@ -4,6 +4,7 @@ from ...github.pulls import CheckState
 from .model import VIEWER, SimGitHub
 from .records import SimCheck, SimPull, refuse
 
+RERUN_SECONDS = 12.0  # until a run that was started again shows its new jobs
 _STATES = {
     "success": CheckState.PASSED,
     "failure": CheckState.FAILED,
@@ -76,18 +77,28 @@ def job(model: SimGitHub, number: int) -> SimCheck:
     return found
 
 
-def rerun(model: SimGitHub, *, job_id: int = 0, run_id: int = 0, by: str = VIEWER) -> None:
-    """One job, or all of a run that did not end well. Whoever runs jobs hears of it."""
+def rerun(model: SimGitHub, run: int, *, by: str = VIEWER) -> None:
+    """All of a run that did not end well, once the whole of it is over. It is seen some seconds later."""
     model.allow(by)
-    every = [check for checks in model.checks.values() for check in checks if not check.is_status]
-    chosen = [job(model, job_id)] if job_id else [one for one in every if one.run == run_id and one.is_bad]
-    if not chosen:
+    jobs = [job for sha in model.checks for job in of_head(model, sha) if not job.is_status and job.run == run]
+    if not run or not jobs:
         refuse(404, "Not Found", "NOT_FOUND")
-    if any(check.status != "completed" for check in chosen):
+    if run in model.restarting or any(job.status != "completed" for job in jobs):
         refuse(403, "This workflow is already running")
-    for check in chosen:
-        again = begin(model, check.sha, check.name, workflow=check.workflow, run=check.run)
-        again.attempt = check.attempt + 1
-        model.did(by, "rerun", job=check.id, run=check.run, name=check.name, sha=check.sha)
+    failed = [job for job in jobs if job.is_bad]
+    if not failed:
+        refuse(403, "The workflow run cannot be retried")
+    model.restarting.add(run)
+    for one in failed:
+        model.did(by, "rerun", job=one.id, run=run, name=one.name, sha=one.sha)
+    model.later(RERUN_SECONDS, lambda: _restart(model, run, failed))
+
+
+def _restart(model: SimGitHub, run: int, failed: list[SimCheck]) -> None:
+    """Whoever runs jobs hears of it."""
+    model.restarting.discard(run)
+    for one in failed:
+        again = begin(model, one.sha, one.name, workflow=one.workflow, run=run)
+        again.attempt = one.attempt + 1
         for listener in model.on_rerun:
             listener(again)

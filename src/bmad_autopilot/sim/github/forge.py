@@ -115,8 +115,7 @@ class SimForge:
         self._effect("resolve", lambda: reviewing.resolve(self.model, thread, by=self.viewer))
 
     def rerun(self, check: RemoteCheck) -> None:
-        place = {"job_id": check.job} if check.job else {"run_id": check.run}
-        self._effect("rerun", lambda: checking.rerun(self.model, **place, by=self.viewer))
+        self._effect("rerun", lambda: checking.rerun(self.model, check.run, by=self.viewer))
 
     def dispatch(self, workflow: str, ref: str, inputs: Mapping[str, str]) -> None:
         self._effect("dispatch", lambda: self.model.dispatch(workflow, dict(inputs), by=self.viewer))

@@ -33,6 +33,7 @@ class SimGitHub:
         self.on_branch: list[Callable[[str, str], None]] = []  # a branch, and what it holds now
         self.on_dispatch: list[Callable[[str, dict[str, str]], None]] = []  # a workflow, and its inputs
         self.on_rerun: list[Callable[[SimCheck], None]] = []
+        self.restarting: set[int] = set()  # runs that were started again, and whose jobs are not there yet
         self.trials: dict[tuple[str, str], Squash] = {}  # what merging a head into a base came to
         self.people: dict[str, Actor] = {
             VIEWER: Actor(VIEWER, association="OWNER"),

@@ -76,13 +76,8 @@ def blob(ask: Ask) -> Reply:
     return Reply(200, checking.job(ask.model, ask.number).log)
 
 
-def _rerun_job(ask: Ask) -> Reply:
-    checking.rerun(ask.model, job_id=ask.number, by=ask.viewer)
-    return Reply(201, {})
-
-
 def _rerun_failed(ask: Ask) -> Reply:
-    checking.rerun(ask.model, run_id=ask.number, by=ask.viewer)
+    checking.rerun(ask.model, ask.number, by=ask.viewer)
     return Reply(201, {})
 
 
@@ -104,7 +99,6 @@ ROUTES: Routes = [
     ("GET", r"contents/(.+)", _contents),
     ("GET", "activity", _activity),
     ("GET", r"actions/jobs/(\d+)/logs", _log),
-    ("POST", r"actions/jobs/(\d+)/rerun", _rerun_job),
     ("POST", r"actions/runs/(\d+)/rerun-failed-jobs", _rerun_failed),
     ("GET", "actions/permissions/workflow", _permissions),
     ("POST", r"actions/workflows/([^/]+)/dispatches", _dispatch),
