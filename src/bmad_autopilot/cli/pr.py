@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -9,8 +10,9 @@ import click
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, AutopilotError, UsageError
 
 if TYPE_CHECKING:
+    from ..github.approval import Situation
     from ..github.forge import Forge
-    from ..github.pulls import Pull
+    from ..github.pulls import Pull, Repository
     from ..project.open import Project
     from ..views.pulls import PullTold
 
@@ -31,7 +33,8 @@ def status(ctx: click.Context, as_json: bool) -> None:
 
     project, forge = _forge(ctx)
     waits = _waits(project)
-    told = [_told(forge, mark.number, waits) for mark in forge.pulls_of(PREFIX)]
+    trusted = project.config.github.trusted
+    told = [_told(forge, mark.number, waits, trusted) for mark in forge.pulls_of(PREFIX)]
     if as_json:
         print_json(document(told))
     else:
@@ -55,20 +58,16 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
 
     Exit code 0: yes; 3: not yet; 1: no."""
     from ..github.approval import APPROVE, WAIT, Rules, judge
-    from ..github.approving import evaluate
     from ..views.pulls import gate_document, gate_lines
     from .facts import print_json, terminal
 
     project, forge = _forge(ctx)
     pull = _pull(forge, number)
-    rules = Rules(require_checks=project.config.require_checks)
-    if project.config.require_review != "copilot":
-        rules = rules._replace(reviewer="")
-    ruling = judge(evaluate(pull, time.time(), forge.changed_files(number)), rules)
+    ruling = judge(_as_the_workflow_sees_it(forge.repository(), number), Rules())
     if as_json:
         print_json(gate_document(pull, ruling))
     else:
-        click.echo("\n".join(gate_lines(pull, ruling, time.time(), terminal(ctx))))
+        click.echo("\n".join([*gate_lines(pull, ruling, time.time(), terminal(ctx)), *_of_its_own(project)]))
     ctx.exit(EXIT_DONE if ruling.word == APPROVE else EXIT_HUMAN if ruling.word == WAIT else EXIT_FAILED)
 
 
@@ -82,6 +81,28 @@ def sync(ctx: click.Context, as_json: bool) -> NoReturn:
     from .autopilot import fly
 
     fly(ctx, Wishes(once=True), as_json=as_json)
+
+
+def _as_the_workflow_sees_it(repository: "Repository", number: int) -> "Situation":
+    """By the gate script's own eyes: which heads are the same content, and which required checks are missing, the
+    workflow finds out for itself."""
+    from ..github.approval import plain
+    from ..github.gate_reading import GateTrouble, Place, look
+
+    os.environ["GH_HOST"] = repository.host  # where gh asks; on GitHub the workflow has it so
+    try:
+        return look(Place(repository.full_name, number), time.time(), {})
+    except GateTrouble as trouble:
+        hint = f"gh auth status --hostname {repository.host}"
+        raise AutopilotError(f"GitHub: {plain(str(trouble), 300)}", hint=hint) from None
+
+
+def _of_its_own(project: "Project") -> list[str]:
+    """Settings that the workflow does not know of."""
+    config = project.config
+    other = [f'require_review = "{config.require_review}"'] if config.require_review != "copilot" else []
+    other += [] if config.require_checks else ["require_checks = false"]
+    return [f"  {one} counts here, and not for the workflow" for one in other]
 
 
 def _pull(forge: "Forge", number: int) -> "Pull":
@@ -124,7 +145,7 @@ def _waits(project: "Project") -> dict[int, tuple[str, str]]:
     return found
 
 
-def _told(forge: "Forge", number: int, waits: dict[int, tuple[str, str]]) -> "PullTold":
+def _told(forge: "Forge", number: int, waits: dict[int, tuple[str, str]], trusted: Sequence[str]) -> "PullTold":
     from ..github.approval import approvals, ci, objections
     from ..github.approving import check_fact, review_fact
     from ..views.pulls import PullTold
@@ -141,7 +162,7 @@ def _told(forge: "Forge", number: int, waits: dict[int, tuple[str, str]]) -> "Pu
         pull.url,
         ci(checks, pull.pushed, time.time(), 120.0),
         tuple(one.login for one in approvals(reviews, (pull.head,))),
-        tuple(one.login for one in objections(reviews)),
+        tuple(one.login for one in objections(reviews, trusted=trusted)),
         sum(not thread.is_resolved for thread in pull.threads),
         pull.is_draft,
         why,
