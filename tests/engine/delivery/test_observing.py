@@ -372,10 +372,16 @@ def test_checks_have_some_time_to_appear() -> None:
 def test_without_any_checks_only_where_that_is_allowed() -> None:
     made = world(ready(checks=()))
     assert made.facts().ci is Ci.NONE
-    answered(made.run, "no-checks", BRANCH, "look")
+    answered(made.run, "no-checks", question_key("no-checks", made.look(), made.run), "look")
     assert made.facts().ci is Ci.NONE
-    answered(made.run, "no-checks", BRANCH, "without-checks")
+    answered(made.run, "no-checks", question_key("no-checks", made.look(), made.run), "without-checks")
     assert made.facts().ci is Ci.GREEN
+    made.remote[BRANCH] = made.local[BRANCH] = "h2"
+    made.before["h2"], made.pulls = {"h1", "b1"}, [ready(checks=(), head="h2")]
+    made.pushed("h2", content=False)
+    assert made.facts().ci is Ci.GREEN, "the base alone"
+    made.pushed("h2", content=True)
+    assert made.facts().ci is Ci.NONE, "that was said of something else"
     assert world(ready(checks=()), plan=Plan(checks=False)).facts().ci is Ci.GREEN
 
 

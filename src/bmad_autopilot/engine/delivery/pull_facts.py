@@ -44,7 +44,8 @@ def _ci(seen: Seen, run: RunRecord, now: float) -> Ci:
     if word == "green":
         return _settled(seen, run, now)
     if word == "none":
-        is_fine = not seen.plan.checks or decided(run, "no-checks", seen.branch) == "without-checks"
+        content = (seen.content or (head,))[-1]  # without checks for what it held then, and not for what comes
+        is_fine = not seen.plan.checks or decided(run, "no-checks", content) == "without-checks"
         return Ci.GREEN if is_fine else Ci.NONE
     if word == "pending":
         return _under_way(seen, run, now)

@@ -173,12 +173,10 @@ def question_key(code: str, look: Look, run: RunRecord) -> str:
         return conflict_key(seen, record)
     if code == "retargeted" and seen is not None:
         return aim_key(seen)
-    if code == "silence" and seen is not None:
-        return (seen.content or (record.head,))[-1]
+    if code in ("silence", "no-checks") and seen is not None:
+        return (seen.content or (record.head,))[-1]  # a base taken in asks nothing anew
     if code == "merge-refused" and seen is not None:
         return merge_key(seen, run)
-    if code == "no-checks" and seen is not None:
-        return seen.branch
     if code == "closed" and seen is not None and seen.pull is not None:
         return str(seen.pull.number)
     return record.head
