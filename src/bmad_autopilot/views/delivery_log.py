@@ -21,6 +21,7 @@ _DONE: Mapping[str, Callable[[Data], tuple[str, str]]] = {
     "rerun": lambda data: ("checks run again", "as they are: it may pass"),
     "start-robot": lambda data: ("auto-approve started", "it is ready for that"),
     "enqueue": lambda data: ("in the merge queue", ""),
+    "clear-branch": lambda data: ("moved", f"{_numbers(data)} to {data['base']}, which stood on its branch"),
     "merge-refused": lambda data: ("not merged", first_line(str(data.get("why", "")))),
 }
 _WHY = {
@@ -50,12 +51,16 @@ def _did(data: Data) -> Words:
     if data.get("failed"):
         return [(f"{data['do']} failed", first_line(str(data.get("why", ""))), "red")]
     told = _DONE.get(str(data["do"]))
-    if told is None:
+    if told is None or (data["do"] == "clear-branch" and not data.get("moved")):
         return []
     if data.get("refused"):
         return [(f"{data['do']} refused", first_line(str(data["refused"])), "yellow")]
     word, text = told(data)
     return [(word, text, "yellow" if data["do"] in ("merge-refused", "no-review") else "")]
+
+
+def _numbers(data: Data) -> str:
+    return ", ".join(f"#{number}" for number in data["moved"])
 
 
 def _trouble(data: Data) -> Words:

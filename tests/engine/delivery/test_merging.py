@@ -8,6 +8,7 @@ from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.rules import Action
 from bmad_autopilot.engine.delivery.performing import PERFORMERS
 from bmad_autopilot.github.pulls import PullMark, PullState, RemoteCheck
+from bmad_autopilot.views.delivery_log import delivery_lines
 from tests.engine.delivery.pulls import BOT, BRANCH, OWNER, answered, pull, review
 from tests.engine.delivery.test_performing import READY, Stage, stage
 from tests.engine.delivery.worlds import NOW
@@ -22,7 +23,7 @@ class Cleared(Stage):
     marks: tuple[PullMark, ...] = ()
 
     def pulls_of(self, prefix: str) -> list[PullMark]:
-        return list(self.marks)
+        return [mark for mark in self.marks if mark.head_ref.startswith(prefix)]
 
     def edit_pull(self, number: int, *, base_ref: str) -> None:
         self._did("edit", number, base_ref)
@@ -59,12 +60,18 @@ def test_one_that_is_gone_already_is_not_asked_for() -> None:
     assert cleared("").asked == [("forget", BRANCH)]
 
 
-def test_what_stands_on_it_goes_to_the_base_first() -> None:
-    Cleared.marks = (BELOW, BELOW._replace(number=10, is_foreign=True))
-    try:
-        assert cleared("h1").asked[:2] == [("edit", 9, "main"), ("delete", BRANCH, "h1")]
-    finally:
-        Cleared.marks = ()
+def test_what_stands_on_it_goes_to_the_base_first_whosever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = BELOW._replace(number=10, head_ref="patch-1", is_foreign=True)
+    hers = BELOW._replace(number=11, head_ref="marias-idea")
+    other = BELOW._replace(number=12, base_ref="main")
+    monkeypatch.setattr(Cleared, "marks", (BELOW, fork, hers, other))
+    made = cleared("h1")
+    moved = [("edit", number, "main") for number in (9, 10, 11)]
+    assert made.asked[:4] == [*moved, ("delete", BRANCH, "h1")]
+    lines = delivery_lines("did", made.notes[-1][1], NOW) or []
+    assert [(line.word, line.text) for line in lines] == [
+        ("moved", "#9, #10, #11 to main, which stood on its branch")
+    ]
 
 
 def test_what_the_queue_puts_out_again_is_asked_about_and_not_put_in_for_ever() -> None:

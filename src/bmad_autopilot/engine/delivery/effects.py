@@ -41,18 +41,18 @@ def effect(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **m
     return came
 
 
-def nicety(loop: Loop, do: str, key: str, act: Callable[[], object], /, **meant: Any) -> bool:
+def nicety(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **meant: Any) -> bool:
     """What can be done without. True: it was done; where it was refused, it is not asked for again."""
     loop.note("effect", do=do, key=key, **meant)
-    why = ""
+    why, came = "", {}
     try:
-        act()
+        came = dict(act() or {})
     except ForgeError as error:
         if error.trouble not in OPTIONAL:
             loop.note("trouble", do=do, key=key, why=str(error))
             return True
         why = str(error)
-    loop.note("did", do=do, key=key, **meant, **({"refused": why} if why else {}))
+    loop.note("did", do=do, key=key, **meant, **came, **({"refused": why} if why else {}))
     return not why
 
 

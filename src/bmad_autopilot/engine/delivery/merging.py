@@ -8,13 +8,11 @@ from ...core.rules import Rule
 from ...github.forge import ForgeError
 from ..looking import Look
 from ..loop_state import Loop
-from .effects import effect, looked, nicety
+from .effects import Came, effect, looked, nicety
 from .plan import LOCAL
 from .said import asked_mark
 from .seeing import Seen
 from .telling import squash_message
-
-PREFIX = "feature/"  # branches of ours
 
 
 def merge(loop: Loop, look: Look, rule: Rule) -> None:
@@ -71,17 +69,19 @@ def prove(loop: Loop, look: Look, rule: Rule) -> None:
 
 
 def clear_branch(loop: Loop, look: Look, rule: Rule) -> None:
-    """Epics that stand on it go to the base first: a pull request whose base is deleted may be closed with it."""
+    """What stands on it goes to the base first, whosever it is and whatever its name: a pull request whose base is
+    deleted may be closed with it."""
     seen, plan = looked(look).seen, loop.lane.delivery
     assert plan is not None
 
-    def act() -> None:
+    def act() -> Came:
         forge = loop.doors.forge()
-        for mark in forge.pulls_of(PREFIX):
-            if mark.base_ref == seen.branch and not mark.is_foreign:
-                forge.edit_pull(mark.number, base_ref=plan.base)
+        above = [mark.number for mark in forge.pulls_of("") if mark.base_ref == seen.branch]
+        for number in above:
+            forge.edit_pull(number, base_ref=plan.base)
         if seen.remote in _ours(seen, loop.run.delivery):
             forge.delete_branch(seen.branch, seen.remote)
+        return {"moved": above, "base": plan.base} if above else {}
 
     if plan.kind == LOCAL:
         loop.note("did", do="clear-branch", key="")
