@@ -19,7 +19,8 @@ def test_it_writes_both_files_and_names_the_setting_they_need(project: ProjectMa
         assert f"  written    {file.path}\n" in ran.out
         assert (sample.root / file.path).read_text() == file.text
     assert "Allow GitHub Actions to create and approve pull requests" in ran.out
-    assert "anybody who can\npush a branch can have it approved" in ran.out
+    assert "anybody who can push a branch can\nhave it approved" in ran.out
+    assert max(map(len, ran.out.splitlines()[1:])) <= 80  # the first names the folder
     assert "docs/" not in ran.out  # an installed one has none
 
 

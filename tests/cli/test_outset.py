@@ -21,7 +21,7 @@ from bmad_autopilot.project.open import open_project
 from bmad_autopilot.views.autopilot import Outset
 from bmad_autopilot.workflows.pipelines import PIPELINES
 from tests.cli.projects import mixed
-from tests.support import ProjectMaker, SampleProject
+from tests.support import ProjectMaker, SampleProject, git
 from tests.terminals import piped
 
 BOARD = """\
@@ -112,6 +112,13 @@ def test_without_a_forge_nobody_is_said_to_approve(project: ProjectMaker) -> Non
     assert told(sample).merges == "once the checks pass here"
     sample.write("bmad-autopilot.toml", 'delivery = "local"\nmerge = "manual"\n')
     assert told(sample).merges == "by a person"
+
+
+def test_no_pull_request_is_promised_where_there_is_no_remote(project: ProjectMaker) -> None:
+    sample = mixed(project)
+    assert told(sample).goes_to == 'not possible yet: there is no remote called origin (or delivery = "local")'
+    git(sample.root, "remote", "add", "origin", "https://github.com/acme/widgets.git")
+    assert told(sample).goes_to == "a pull request each"
 
 
 def test_several_at_once_are_told_with_where_they_work_and_what_holds_them_up(project: ProjectMaker) -> None:

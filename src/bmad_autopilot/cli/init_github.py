@@ -41,10 +41,12 @@ def _said(outcome: Outcome) -> Outcome:
 def auto_approve_needs() -> str:
     from ..github.auto_approve import SETTING
 
+    place, _, switch = SETTING.rpartition(" → ")
     return (
         "it works once both files are on the default branch, with one setting on GitHub:\n"
-        f"  {SETTING}\n"
-        "it approves pull requests from feature/epic-… that are ten minutes old, reviewed by Copilot, without an\n"
-        "open thread, and green; never a change to workflows or to itself. With that setting on, anybody who can\n"
-        "push a branch can have it approved: let code owners see .github/ where not all of them are trusted"
+        f"  {place} →\n    {switch}\n"
+        "it approves pull requests from feature/epic-… that are ten minutes old,\n"
+        "reviewed by Copilot, without an open thread, and green; never a change to\n"
+        "workflows or to itself. With that setting on, anybody who can push a branch can\n"
+        "have it approved: let code owners see .github/ where not all of them are trusted"
     )

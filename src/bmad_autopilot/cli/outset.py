@@ -1,17 +1,20 @@
 """From the board and the settings to what `bmad autopilot` says before it begins."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ..board.overview import EpicView, overview
 from ..board.sprint import Board, Row
 from ..core.commands import command
-from ..core.errors import UsageError
+from ..core.errors import AutopilotError, UsageError
 from ..core.schedule import Candidate, Stage, matches
 from ..core.statuses import BACKLOG, DONE, PARKED, READY, UNKNOWN
 from ..engine.autopilot import lanes
 from ..engine.autopilot.finding import check_patterns, epic_titles, open_epics
 from ..engine.autopilot.wishes import Wishes
 from ..engine.policy import checks_of, with_policy
+from ..github.branches import Branches
+from ..github.git import Git
 from ..project.config import Config
 from ..project.open import Project
 from ..runs.layout import runs_folder
@@ -38,7 +41,7 @@ def outset(project: Project, board: Board, wishes: Wishes) -> Outset:
     left = (epic for epic in epics if epic.key not in (*taken, *coming) and _matches(epic, titles, wishes))
     return Outset(
         (*pending, *(_planned(epic, coming[epic.key]) for epic in epics if epic.key in coming)),
-        "merged here, without a forge" if config.delivery == "local" else "a pull request each",
+        _delivery(project),
         _merges(config),
         "each epic begins on the one before it" if config.dependencies == "order" else "each begins on the base",
         ", ".join(dict.fromkeys(agent for role in config.roles for agent in config.agents_of(role))),
@@ -114,6 +117,17 @@ def _by_its_stories(left: list[Row]) -> tuple[str, str]:
         return f"{unknown.key} is {unknown.status.raw}, which nobody understands", CHECK
     more = f", and {len(left) - 1} more" if len(left) > 1 else ""
     return f"{left[0].key} is {left[0].status.raw}{more}", command("board", "set", left[0].key, READY)
+
+
+def _delivery(project: Project) -> str:
+    config = project.config
+    if config.delivery == "local":
+        return "merged here, without a forge"
+    remote = config.github.remote
+    with suppress(AutopilotError):  # no repository at all: that is said before anything begins
+        if not Branches(Git(project.root.checkout), remote).remote_url():
+            return f'not possible yet: there is no remote called {remote} (or delivery = "local")'
+    return "a pull request each"
 
 
 def _merges(config: Config) -> str:
