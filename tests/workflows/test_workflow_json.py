@@ -9,11 +9,28 @@ from hypothesis import strategies as st
 from bmad_autopilot.core.errors import FileError, Place
 from bmad_autopilot.core.owes import Owes
 from bmad_autopilot.core.statuses import STORY_LIFE
-from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, Step, Workflow
+from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, FlowPart, Gate, Step, Workflow
 from bmad_autopilot.workflows.workflow_json import MAX_STEPS, workflow_from_json, workflow_to_json
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 statuses = st.none() | st.sampled_from(STORY_LIFE)
+words = st.lists(texts, max_size=3).map(tuple)
+gates = st.builds(Gate, texts, texts, texts, st.sampled_from(["proceed", "again"]), st.just("") | texts, words)
+parts = st.builds(
+    FlowPart,
+    st.integers(1, 100),
+    words,
+    words,
+    words,
+    st.booleans(),
+    st.sampled_from(["", "ui"]),
+    st.none() | gates,
+    st.just("") | texts,
+    st.just("") | texts,
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 10),
+)
 steps = st.builds(
     Step,
     texts,
@@ -25,10 +42,11 @@ steps = st.builds(
     st.sampled_from(Owes),
     st.booleans(),
     st.booleans(),
-    st.lists(texts, max_size=3).map(tuple),
+    words,
     st.booleans(),
-    st.lists(texts, max_size=3).map(tuple),
+    words,
     st.booleans(),
+    st.none() | parts,
 )
 workflows = st.builds(Workflow, texts, st.lists(steps, min_size=1, max_size=20).map(tuple), steps)
 anything = st.recursive(
@@ -85,6 +103,19 @@ GOOD = workflow_to_json(PIPELINES["lean"])
         ({**GOOD, "steps": [{**DEV._asdict(), "owes": []}]}, "what step 1 owes", "[]"),
         ({**GOOD, "steps": [{**DEV._asdict(), "skill": 3}]}, "step 1's skill", "3"),
         ({**GOOD, "steps": [{**DEV._asdict(), "clean": "yes"}]}, "step 1's clean", "'yes'"),
+        ({**GOOD, "steps": [{**DEV._asdict(), "flow": 3}]}, "step 1's place in the flow", "3"),
+        ({**GOOD, "steps": [{**DEV._asdict(), "flow": {}}]}, "step 1's place in the flow: number", "nothing"),
+        ({**GOOD, "steps": [{**DEV._asdict(), "flow": {"number": "1"}}]}, "step 1's place in the flow: n", "'1'"),
+        (
+            {**GOOD, "steps": [{**DEV._asdict(), "flow": {"number": 1, "done": [2]}}]},
+            "step 1's place in the flow: done",
+            "[2]",
+        ),
+        (
+            {**GOOD, "steps": [{**DEV._asdict(), "flow": {"number": 1, "gate": {"ask": "x"}}}]},
+            "step 1's place in the flow: gate's again",
+            "nothing",
+        ),
         ({"name": "x", "steps": GOOD["steps"]}, "the fix cannot", "nothing"),
     ],
 )

@@ -11,7 +11,7 @@ from .root import Root
 from .traces import CONFIG_NAME
 
 if TYPE_CHECKING:
-    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow, StandingAnswer
+    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow, FlowFile, StandingAnswer
 
 ROLES = ("sm", "dev", "revisor", "qa")
 MOST_AT_ONCE = 50  # agents
@@ -101,6 +101,8 @@ class Config(NamedTuple):
     launchers: "Mapping[str, CustomLauncher]" = MappingProxyType({})
     workflows: "Mapping[str, CustomWorkflow]" = MappingProxyType({})
     steps: "Mapping[str, CustomStep]" = MappingProxyType({})
+    flow_files: tuple[str, ...] = ()
+    flows: "tuple[FlowFile, ...]" = ()  # what they hold
     answers: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     standing: "tuple[StandingAnswer, ...]" = ()
     unattended: Mapping[str, str] = MappingProxyType({})  # cause, or `all`: what is chosen where nobody is there

@@ -54,6 +54,13 @@ class CustomWorkflow(NamedTuple):
     steps: tuple[str, ...] = ()
 
 
+class FlowFile(NamedTuple):
+    """One of the files that [flows] names, as it was read: workflows/flow_list.py makes a flow of it."""
+
+    path: str  # from the project's top
+    raw: bytes
+
+
 class StandingAnswer(NamedTuple):
     """One [[standing_answers]] table."""
 

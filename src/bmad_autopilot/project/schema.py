@@ -61,6 +61,7 @@ _FIELDS = {
     "environment.pass": "passed",
     "gates.allow": "unprotected",
     "standing_answers.question": "pattern",
+    "flows.files": "flow_files",
 }
 
 
@@ -256,6 +257,7 @@ KEYS: tuple[Key, ...] = (
     Key("standing_answers", "question", TEXT, "Needed. A regular expression that is looked for in a question."),
     Key("standing_answers", "answer", TEXT, "Needed. The answer to such a question."),
     Key("standing_answers", "story", TEXT, "Only for stories with such keys, as a glob; unset: for all."),
+    Key("flows", "files", LIST, "Files with flows of your own, by their paths from the top of the project."),
     Key("workflows.NAME", "steps", LIST, "Needed. The names of its steps, in order."),
     Key("steps.NAME", "role", TEXT, "Who does it.", ROLES),
     Key("steps.NAME", "skill", TEXT, "BMAD's skill that does it, without `bmad-`."),

@@ -53,6 +53,10 @@ def _config(text: Text, read: ReadFile) -> Config:
         from .settings_depends import with_depends
 
         config = with_depends(text, config)
+    if config.flow_files:
+        from .settings_flows import with_flows
+
+        config = with_flows(text, config, read)
     if not config.steps and not config.workflows:
         return config
     from .settings_workflows import with_workflows

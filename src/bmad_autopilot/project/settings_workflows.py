@@ -27,6 +27,18 @@ def read_beside(path: str, name: str) -> bytes:
     return read_bytes(target, limit=MAX_PROMPT * 4)
 
 
+def read_named(text: Text, full: str, path: str, read: ReadFile) -> Text:
+    """A text file of the project that the setting `full` names."""
+    parts = path.split("/")
+    if path.startswith(("/", "~")) or ".." in parts or any(char < " " or char in "\\\x7f" for char in path):
+        raise refusal(text, full, f"`{full}` is outside the project", "a path from the project's top", shown(path))
+    try:
+        return Text(path, read(path))
+    except FileError as error:
+        expected = "a text file of the project"
+        raise refusal(text, full, f"`{full}`: {error.message}", expected, shown(path), error.hint) from None
+
+
 def with_workflows(text: Text, config: Config, read: ReadFile) -> Config:
     """With the prompts read, or a FileError with the line of what cannot be used."""
     steps = {name: _read_prompt(text, name, own, read) for name, own in config.steps.items()}
@@ -44,14 +56,7 @@ def _read_prompt(text: Text, name: str, own: CustomStep, read: ReadFile) -> Cust
         return own
     if own.prompt is not None:
         raise refusal(text, full, f"`steps.{name}` has both a `prompt` and a `prompt_file`", "one of them", "")
-    parts = path.split("/")
-    if path.startswith(("/", "~")) or ".." in parts or any(char < " " or char in "\\\x7f" for char in path):
-        raise refusal(text, full, f"`{full}` is outside the project", "a path from the project's top", shown(path))
-    try:
-        prompt = Text(path, read(path)).text
-    except FileError as error:
-        expected = "a text file of the project"
-        raise refusal(text, full, f"`{full}`: {error.message}", expected, shown(path), error.hint) from None
+    prompt = read_named(text, full, path, read).text
     if not prompt.strip() or len(prompt) > MAX_PROMPT:
         expected = f"1 to {MAX_PROMPT} characters"
         raise refusal(text, full, f"`{full}` holds no prompt", expected, f"{len(prompt)} characters")

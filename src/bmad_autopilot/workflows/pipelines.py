@@ -8,6 +8,34 @@ from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY, REVIEW
 from . import own_prompts
 
 
+class Gate(NamedTuple):
+    """What only a person can decide, once a step has left its files: once more, or on."""
+
+    ask: str
+    again: str  # what each of the two means, in a line
+    go_on: str
+    recommended: str = "proceed"  # or "again"
+    because: str = ""
+    passed: tuple[str, ...] = ()  # conditions: where all hold, somebody has gone on already
+
+
+class FlowPart(NamedTuple):
+    """What a step of a flow has beside any other's: how it is found done, and where people decide."""
+
+    number: int
+    done: tuple[str, ...] = ()  # conditions of flow_rules.py: all hold once it has left what it owes
+    skills: tuple[str, ...] = ()  # what its skill may be called: the first that is installed counts
+    substeps: tuple[str, ...] = ()
+    optional: bool = False
+    only: str = ""  # a condition such as `ui`: where it does not hold there is nothing to do
+    gate: Gate | None = None
+    boundary: str = ""  # what is complete when the session ends after it
+    tasks: str = ""  # no call of its own: the tasks are implemented; which of the reports comes of it
+    loops: bool = False  # may be done once more before what follows
+    checks: bool = False  # believed only where the project's own checks pass afterwards
+    tries: int = 3  # calls that may fail before a person is asked
+
+
 class Step(NamedTuple):
     """One checkpointed unit of a workflow: one agent call, if it goes well at once."""
 
@@ -24,6 +52,7 @@ class Step(NamedTuple):
     shell: bool = False
     persist: tuple[str, ...] = ()  # variables it must leave, and all that go on; none named: whatever it leaves
     checkpoint: bool = True  # one can go back to its end
+    flow: FlowPart | None = None  # of a flow's step
 
 
 class Workflow(NamedTuple):

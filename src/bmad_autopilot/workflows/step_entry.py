@@ -7,7 +7,7 @@ from ..project.placeholders import quoted
 from ..project.settings_errors import shown, suggest
 from ..yamls import Mapping as Table
 from ..yamls import Node, Scalar, Sequence
-from .pipelines import Step
+from .pipelines import FlowPart, Step
 from .step_nodes import MAX_TEXT, Nodes
 from .step_variables import NAME_RULE, is_name
 
@@ -16,7 +16,7 @@ MAX_WORDS = 200
 COMMAND = "command"  # the type of a step without an agent, and its role
 AGENTS_ROLE = "dev"
 
-_KEYS = ("step", "name", "type", "role", "skill", "instructions", "prompt", "description", "run", "checkpoint")
+KEYS = ("step", "name", "type", "role", "skill", "instructions", "prompt", "description", "run", "checkpoint")
 _CHECKPOINT = ("save", "variables_to_persist")
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -32,25 +32,35 @@ class Written(NamedTuple):
 class Reader(Nodes):
     """Reads the steps of one file."""
 
+    keys: tuple[str, ...] = KEYS
+
     def step(self, node: Node, number: int) -> Written:
         if not isinstance(node, Table):
             raise self.error(node.line, f"step {number} is not a mapping", self.shown(node), "`- step: NAME`")
         self.refuse_twice(node, f"step {number}")
-        self.warn_unknown(node, _KEYS, "a step")
+        self.warn_unknown(node, self.keys, "a step")
         name = self._step_name(node, number)
+        part = self.flow_part(node, number, name)
         save, persist = self._checkpoint(node)
+        if part is not None and part.tasks:
+            return Written(Step(name, self._role(node), checkpoint=save, flow=part), node.line)
         said = self.text_value(node, "type") or ""
         if said.strip().lower() == COMMAND or self.value(node, "run") is not None:
             words, texts, shell = self._run(node, name)
-            step = Step(name, COMMAND, command=words, shell=shell, persist=persist, checkpoint=save)
+            step = Step(name, COMMAND, command=words, shell=shell, persist=persist, checkpoint=save, flow=part)
             return Written(step, node.line, texts)
         told = self._told(node, name)
         skill = self._skill(node)
-        if told is None and skill is None:
+        if told is None and skill is None and not (part and part.skills):
             expected = "`instructions`, a `skill`, or `run`"
             raise self.error(node.line, f"the step {shown(name)} has nothing to do", "", expected)
-        step = Step(name, self._role(node), skill, told.value if told else None, persist=persist, checkpoint=save)
+        text = told.value if told else None
+        step = Step(name, self._role(node), skill, text, persist=persist, checkpoint=save, flow=part)
         return Written(step, node.line, (told,) if told else ())
+
+    def flow_part(self, node: Table, number: int, name: str) -> FlowPart | None:
+        """What a step of a flow has beside the rest: flow_entry.py."""
+        return None
 
     def _step_name(self, node: Table, number: int) -> str:
         found = self.text_node(node, "step", MAX_NAME) or self.text_node(node, "name", MAX_NAME)
@@ -86,7 +96,10 @@ class Reader(Nodes):
         found = self.text_node(node, "skill")
         if found is None or found.value is None:
             return None
-        skill = found.value.strip()
+        return self.skill_name(found)
+
+    def skill_name(self, found: Scalar) -> str:
+        skill = (found.value or "").strip()
         bare = skill.removeprefix("/").removeprefix("bmad-")
         if bare != skill or not all(part.isalnum() and part.isascii() for part in skill.split("-")):
             hint = f"write it as BMAD calls it, without `bmad-`: {bare}" if bare != skill else None
@@ -131,16 +144,16 @@ class Reader(Nodes):
     def _checkpoint(self, node: Table) -> tuple[bool, tuple[str, ...]]:
         found = self.value(node, "checkpoint")
         if found is None or isinstance(found, Scalar):
-            return (True, ()) if found is None or found.value is None else (self._truth(found, "checkpoint"), ())
+            return (True, ()) if found is None or found.value is None else (self.truth(found, "checkpoint"), ())
         if not isinstance(found, Table):
             line = self.line_of(node, "checkpoint") or found.line
             raise self.error(line, "`checkpoint` is not a mapping", self.shown(found), "`save: true`")
         self.refuse_twice(found, "`checkpoint`")
         self.warn_unknown(found, _CHECKPOINT, "a checkpoint")
         save = self.value(found, "save")
-        return True if save is None else self._truth(save, "save"), self._persist(found)
+        return True if save is None else self.truth(save, "save"), self._persist(found)
 
-    def _truth(self, node: Node, key: str) -> bool:
+    def truth(self, node: Node, key: str) -> bool:
         word = (node.value or "").lower() if isinstance(node, Scalar) else ""
         if word not in _TRUTHS:
             raise self.error(node.line, f"`{key}` is neither true nor false", self.shown(node), "true or false")

@@ -11,6 +11,8 @@ from ..files import Text, read_text
 from ..project.placeholders import used
 from ..yamls import Mapping as Table
 from ..yamls import Node, Scalar, Sequence, parse, plain
+from .flow_entry import FlowHead, FlowReader
+from .flow_rules import PLACES
 from .pipelines import FIX, Step, Workflow
 from .step_entry import Reader, Written
 from .step_variables import NAME_RULE, fault_of, is_name
@@ -19,7 +21,7 @@ from .workflow_json import MAX_STEPS
 MAX_BYTES = 64 * 1024  # it is frozen in the first line of a run's journal
 MAX_NAME = 60
 
-_KEYS = ("name", "description", "variables", "steps")
+_KEYS = ("name", "description", "variables", "flow", "steps")
 _BMADS = ("installed_path", "config_source", "instructions", "template", "validation", "web_bundle")
 
 
@@ -27,6 +29,7 @@ class StepFile(NamedTuple):
     workflow: Workflow
     variables: Mapping[str, Any]  # what a run begins with
     notes: tuple[Diagnostic, ...] = ()
+    flow: FlowHead | None = None  # of a flow
 
 
 def read_step_file(path: str, given: Mapping[str, Any] | None = None) -> StepFile:
@@ -40,22 +43,25 @@ def read_step_file(path: str, given: Mapping[str, Any] | None = None) -> StepFil
 
 def step_file_from(text: Text, given: Mapping[str, Any] | None = None) -> StepFile:
     root = parse(text)
-    reader = Reader(text)
+    is_flow = isinstance(root, Table) and any(key.value == "flow" for key, _ in root.items)
+    reader = FlowReader(text) if is_flow else Reader(text)
     listed = _steps_node(reader, root)
+    head = reader.head(root) if isinstance(reader, FlowReader) else None
     own, line = _own_variables(reader, root)
     variables = {**own, **(given or {})}
     problem = fault_of({name: value for name, value in variables.items() if value is not None})
     if problem:
         raise reader.error(line, f"the variables cannot be used: {problem}")
     steps = [reader.step(node, number) for number, node in enumerate(listed.items, 1)]
-    _refuse_twice(reader, steps)
-    _refuse_unknown_variables(reader, steps, variables)
+    if head is None:  # a flow's steps are told apart by their numbers: tests may be run twice
+        _refuse_twice(reader, steps)
+    _refuse_unknown_variables(reader, steps, {**variables, **dict.fromkeys(PLACES if head else ())})
     for name, value in variables.items():
         if value is None:
             hint = f"give it: --var {name}=…"
             raise reader.error(line, f"the variable {name} has no value", "nothing", "a value", hint)
     workflow = Workflow(_name(reader, root), tuple(one.step for one in steps), FIX)
-    return StepFile(workflow, variables, tuple(reader.notes))
+    return StepFile(workflow, variables, tuple(reader.notes), head)
 
 
 def _steps_node(reader: Reader, root: Node | None) -> Sequence:

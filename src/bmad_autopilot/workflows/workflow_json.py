@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from ..core.errors import FileError, Place
 from ..core.owes import Owes
-from .pipelines import Step, Workflow
+from .pipelines import FlowPart, Gate, Step, Workflow
 
 MAX_STEPS = 100  # of a file of steps; a story's workflow has fewer
 
@@ -14,8 +14,17 @@ _LISTS = ("command", "persist")
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, object]:
-    steps = [step._asdict() for step in workflow.steps]
-    return {"name": workflow.name, "steps": steps, "fix": workflow.fix._asdict()}
+    steps = [_to_json(step) for step in workflow.steps]
+    return {"name": workflow.name, "steps": steps, "fix": _to_json(workflow.fix)}
+
+
+def _to_json(step: Step) -> dict[str, object]:
+    """Runs that are no flow's are written as they ever were."""
+    data = step._asdict()
+    part = data.pop("flow")
+    if part is not None:
+        data["flow"] = {**part._asdict(), "gate": part.gate._asdict() if part.gate else None}
+    return data
 
 
 def workflow_from_json(data: object, place: Place | None = None) -> Workflow:
@@ -45,7 +54,35 @@ def _step(data: object, what: str, place: Place | None) -> Step:
     if owes not in tuple(Owes):
         raise _refusal(f"what {what} owes", owes, ", ".join(Owes), place)
     step = Step(_name(table, "name", what, place), _name(table, "role", what, place), owes=Owes(str(owes)))
-    return step._replace(**cast(dict[str, Any], {**texts, **flags, **lists}))
+    flow = _flow_part(table.get("flow"), f"{what}'s place in the flow", place)
+    return step._replace(flow=flow, **cast(dict[str, Any], {**texts, **flags, **lists}))
+
+
+def _flow_part(data: object, what: str, place: Place | None) -> FlowPart | None:
+    if data is None:
+        return None
+    table = _table(data, what, place)
+    defaults = FlowPart._field_defaults
+    known: dict[str, Any] = {}
+    for key in (key for key in FlowPart._fields if key in table and key != "gate"):
+        value, usual = table[key], defaults.get(key, 0)
+        if isinstance(usual, tuple):
+            value = _words(value, f"{what}: {key}", place)
+        elif type(value) is not type(usual):
+            raise _refusal(f"{what}: {key}", value, type(usual).__name__, place)
+        known[key] = value
+    if "number" not in known:
+        raise _refusal(f"{what}: number", None, "a number", place)
+    return FlowPart(**known, gate=_gate(table.get("gate"), f"{what}: gate", place))
+
+
+def _gate(data: object, what: str, place: Place | None) -> Gate | None:
+    if data is None:
+        return None
+    table = _table(data, what, place)
+    texts = {key: _name(table, key, what, place) for key in ("ask", "again", "go_on")}
+    more = {key: str(table[key]) for key in ("recommended", "because") if table.get(key)}
+    return Gate(**texts, **more, passed=_words(table.get("passed", ()), f"{what}'s passed", place))
 
 
 def _words(value: object, what: str, place: Place | None) -> tuple[str, ...]:
