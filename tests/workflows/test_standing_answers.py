@@ -6,6 +6,7 @@ import pytest
 
 from bmad_autopilot.core.block_reasons import BlockReason
 from bmad_autopilot.workflows.answers import Answer
+from bmad_autopilot.workflows.answers.planning import PLANNING
 from bmad_autopilot.workflows.halts import Halt, find_halts
 from bmad_autopilot.workflows.standing_answers import SKILLS, answers_for, stop_of
 from tests.wheels import REPOSITORY
@@ -22,7 +23,7 @@ def one(sentence: str, skill: str) -> Halt:
     return halt
 
 
-@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("skill", [*SKILLS, *PLANNING])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_short_list_for_every_skill_and_version(skill: str, version: str) -> None:
     answers = answers_for(skill, version)
@@ -64,7 +65,10 @@ def test_the_data_are_sound(skill: str) -> None:
     assert named <= {stop.answer for stop in data.stops}, "an answer to no stop"
 
 
-@pytest.mark.parametrize("answer", {answer for data in SKILLS.values() for answer in data.answers})
+ALL = (*(data.answers for data in SKILLS.values()), *PLANNING.values())
+
+
+@pytest.mark.parametrize("answer", {answer for answers in ALL for answer in answers})
 def test_an_answer_is_a_sentence_of_ours(answer: Answer) -> None:
     assert answer.text.endswith(".")
     assert "\n" not in answer.text
@@ -96,6 +100,18 @@ def test_what_is_a_humans() -> None:
         ("build-auto", "verification"): BlockReason.HUMAN_REVIEW_REQUIRED,
         ("retrospective", "no-epic"): BlockReason.NO_RESOURCE,
     }
+
+
+def test_what_is_a_humans_while_planning() -> None:
+    reasons = {answer.id: answer.reason for answers in PLANNING.values() for answer in answers if answer.reason}
+    assert reasons == {
+        "decisions": BlockReason.CRITICAL_DECISION,
+        "missing": BlockReason.NO_RESOURCE,
+        "not-ready": BlockReason.HUMAN_REVIEW_REQUIRED,
+        "gate": BlockReason.HUMAN_REVIEW_REQUIRED,
+    }
+    assert "gate" not in ids("sprint-planning", "6.10.0")
+    assert "gate" in ids("sprint-planning", "6.11.0")
 
 
 def test_versions_get_what_their_texts_need() -> None:
@@ -130,9 +146,9 @@ def test_the_same_words_get_the_answer_of_their_section() -> None:
     assert answers == ["decisions", "findings"]
 
 
-@pytest.mark.parametrize("skill", SKILLS)
-def test_the_page_for_users_has_every_answer(skill: str) -> None:
+@pytest.mark.parametrize("answers", ALL)
+def test_the_page_for_users_has_every_answer(answers: tuple[Answer, ...]) -> None:
     page = (REPOSITORY / "docs" / "standing-answers.md").read_text()
-    for answer in SKILLS[skill].answers:
+    for answer in answers:
         asks = f"`{answer.reason}`" if answer.reason else ""
         assert f"| {answer.text} | {asks} |" in page, answer.id

@@ -8,6 +8,7 @@ from .answers.build_auto import BUILD_AUTO
 from .answers.code_review import CODE_REVIEW
 from .answers.create_story import CREATE_STORY
 from .answers.dev_story import DEV_STORY
+from .answers.planning import PLANNING
 from .answers.retrospective import RETROSPECTIVE
 from .versions import version_of
 
@@ -27,7 +28,8 @@ SKILLS: dict[str, SkillAnswers] = {
 def answers_for(skill: str, version: str) -> tuple[Answer, ...]:
     """What an agent is told in advance; nothing for a skill we do not drive."""
     known = SKILLS.get(skill)
-    return tuple(a for a in known.answers if a.holds_in(version_of(version))) if known else ()
+    listed = known.answers if known else PLANNING.get(skill, ())
+    return tuple(answer for answer in listed if answer.holds_in(version_of(version)))
 
 
 def stop_of(halt: "Halt", skill: str, version: str) -> Stop | None:

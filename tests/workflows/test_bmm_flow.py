@@ -1,0 +1,92 @@
+"""The bmm flow as data: it says nothing that our own readers would not understand."""
+
+import re
+import textwrap
+from typing import Any
+
+import pytest
+
+from bmad_autopilot.board.check import check_board
+from bmad_autopilot.board.epics import read_epics
+from bmad_autopilot.board.planning_names import ARTEFACTS, BOARD, left_by
+from bmad_autopilot.board.sprint import board_from_text
+from bmad_autopilot.files import Text, read_text
+from bmad_autopilot.project.config import ROLES
+from bmad_autopilot.project.placeholders import fill, used
+from bmad_autopilot.workflows.answers.planning import PLANNING
+from bmad_autopilot.yamls import load
+from tests.wheels import REPOSITORY
+
+FILE = REPOSITORY / "src" / "bmad_autopilot" / "workflows" / "flows" / "bmm.yaml"
+PLACES = {"output", "planning", "implementation", "knowledge"}
+
+
+def flow() -> Any:
+    return load(read_text(str(FILE)))
+
+
+def steps() -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = flow()["steps"]
+    return listed
+
+
+def sample(step: str) -> str:
+    """The form that the instructions of this step show, as a file."""
+    text = next(one["instructions"] for one in steps() if one["step"] == step)
+    block = max(re.findall(r"(?:^(?: {4}.*)?\n)+", text, re.MULTILINE), key=len)
+    return fill(textwrap.dedent(block).strip() + "\n", lambda name: f"the/{name}")
+
+
+def test_one_step_for_each_document_in_their_order() -> None:
+    wanted = [f"artefact {name}" for name in ARTEFACTS if name != BOARD] + [BOARD]
+    assert [one["done_when"] for one in steps()] == [[condition] for condition in wanted]
+    assert [one["step"] for one in steps() if one.get("optional")] == [
+        *("Brainstorm", "Research", "Product Brief", "UX Design"),
+    ]
+    assert [one["step"] for one in steps() if "only" in one] == ["UX Design"]
+
+
+def test_how_it_is_recognised() -> None:
+    head = flow()["flow"]
+    assert (head["state"], head["begins"]) == ("{output}/_autopilot_state.md", ["bmad", "!board"])
+    assert set(re.findall(r"artefact (\w+)", head["continues"][-1])) == set(ARTEFACTS) - {BOARD}
+
+
+def test_each_step_has_instructions_that_can_be_filled_in() -> None:
+    for one in steps():
+        assert one["role"] in ROLES
+        assert set(used([one["instructions"]])) <= PLACES
+        assert len(one["instructions"]) < 4000
+        assert "{" not in fill(one["instructions"], lambda name: name)
+        assert max(map(len, one["instructions"].splitlines())) <= 115
+
+
+def test_each_step_names_the_skill_through_the_eras() -> None:
+    for one, name in zip(steps(), ARTEFACTS, strict=True):
+        for skill in one["skills"]:
+            assert left_by(skill) == name or (one["step"], skill) == (
+                "Implementation Readiness",
+                "sprint-planning",
+            )
+    named = {skill for one in steps() for skill in one["skills"]}
+    assert named == set(PLANNING)
+
+
+def test_the_form_of_the_board_is_one() -> None:
+    board = board_from_text(Text("sprint-status.yaml", sample("Sprint Planning").encode()))
+    assert list(board.rows) == [
+        *("epic-1", "1-1-first-story", "1-2-second-story", "epic-1-retrospective"),
+        *("epic-2", "2-1-next-story", "epic-2-retrospective"),
+    ]
+    assert list(check_board(board, [])) == []
+
+
+def test_the_form_of_the_epics_is_one() -> None:
+    found = read_epics(Text("epics.md", sample("Epics and Stories").encode()))
+    assert [(epic.number, [story.number for story in epic.stories]) for epic in found.epics] == [("1", ["1.1"])]
+    assert found.diagnostics == ()
+
+
+@pytest.mark.parametrize("step", ["Epics and Stories", "Sprint Planning"])
+def test_a_form_holds_no_placeholder_of_ours_unfilled(step: str) -> None:
+    assert used([sample(step)]) == []
