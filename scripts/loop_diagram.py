@@ -12,13 +12,14 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "loop.md"
 HEAD = """\
 # The loop
 
-<!-- Made from src/bmad_autopilot/core/table.py and to_merged.py by `python -m scripts.loop_diagram`; change it
-there. -->
+<!-- Made from src/bmad_autopilot/core/table.py, to_merged.py and through_flow.py by
+`python -m scripts.loop_diagram`; change it there. -->
 
 Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After
 a crash the next turn simply looks again. The rows are `core/table.py` and, from a finished epic to a merged pull
-request, `core/to_merged.py`; the facts are `core/facts.py`. How things are found out is `engine/observing.py`,
-what each action does `engine/performing.py`; for a delivery, the files of the same names in `engine/delivery/`.
+request, `core/to_merged.py`, of flows `core/through_flow.py`; the facts are `core/facts.py`. How things are found
+out is `engine/observing.py`, what each action does `engine/performing.py`; for a delivery and for flows, the files
+of the same names in `engine/delivery/` and `engine/flows/`.
 
 """
 
@@ -32,6 +33,7 @@ GROUPS = (
     ("On its way: what reviewers and checks found", "reply-due"),
     ("On its way: what others have to do", "review-due"),
     ("On its way: green, answered, approved", "base-restless"),
+    ("A flow: what is kept, and what people decide", "flow-commit"),
     ("No story is left", "one-step-done"),
     ("The story, its row or its ground is not as it was", "story-gone"),
     ("A call was taken in", "claim-undone"),
@@ -67,6 +69,8 @@ WORDS: dict[Action, str] = {
     Action.ACCEPT: "the step is done",
     Action.NEW_ROUND: "begin another review round",
     Action.COMMIT: "commit",
+    Action.KEEP_STATE: "bring the flow's state file up to date",
+    Action.IMPLEMENT: "run the flow's tasks, on a board of their own",
     Action.DELIVER: "the epic's branch begins its way to the base branch",
     Action.WAIT_FOR_FORGE: "see to other epics until the forge is tried again",
     Action.WAIT_FOR_PULL: "see to other epics until something about it changes",

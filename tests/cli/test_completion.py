@@ -99,6 +99,15 @@ def test_the_chosen_project_counts(project: ProjectMaker, scripts: Path) -> None
     assert found == ["2-1-browse"]
 
 
+def test_flows_and_their_steps(project: ProjectMaker, scripts: Path) -> None:
+    sample = project(board=None, stories={})
+    assert complete(sample, scripts, "bmad", "flow", "re") == ["reset", "retry"]
+    assert complete(sample, scripts, "bmad", "flow", "run", "g") == ["greenfield"]
+    assert complete(sample, scripts, "bmad", "flow", "skip", "")[:3] == ["1", "2", "3"]
+    sample.write("_docs/_autopilot_state.md", b"\xff\xfe\0")
+    assert complete(sample, scripts, "bmad", "flow", "skip", "") == []
+
+
 @pytest.mark.parametrize("board", [None, "development_status: [\n", b"\xff\xfe\0", "a: &a [*a]\n"])
 def test_a_broken_board_completes_nothing_and_says_nothing(
     project: ProjectMaker, scripts: Path, board: str | bytes | None

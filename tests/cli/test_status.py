@@ -161,6 +161,8 @@ def test_a_board_that_is_a_directory_or_huge(project: ProjectMaker) -> None:
 def test_no_board_and_two_boards(project: ProjectMaker) -> None:
     none = project("none", board=None, stories={})
     done = piped("status", cwd=none.root)
+    assert (done.returncode, "bmm   BMAD's planning, from an idea to the board" in done.stdout) == (0, True)
+    done = piped("run-epic", "1", "--dry-run", cwd=none.root)
     assert (done.returncode, "sprint-planning" in done.stderr) == (4, True)
     two = project("two", board=None, stories={})
     for folder in ("team-a", "team-b"):

@@ -30,7 +30,7 @@ def test_words_that_stand_in_files_stay_what_they_are() -> None:
     assert " ".join(Cause) == (
         "blocked failed hopeless checks environment rounds timeout conflict limit liar question epic-complete "
         "human-checkpoint settings budget ground left-out retrospective rows stuck restless forge foreign closed "
-        "threads pull-rounds remote-checks silence merge"
+        "threads pull-rounds remote-checks silence merge optional gate boundary"
     )
 
 
@@ -65,6 +65,9 @@ OFFERED = {
     "remote-checks": ("CHECKS ON THE FORGE", "retry without abort"),
     "silence": ("NO REVIEW", "wait without abort"),
     "merge": ("NOT MERGED", "retry accept abort"),
+    "optional": ("OPTIONAL", "run skip"),
+    "gate": ("ENOUGH?", "again proceed"),
+    "boundary": ("SESSION OVER", "new-session continue"),
 }
 
 

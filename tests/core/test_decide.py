@@ -22,6 +22,7 @@ from bmad_autopilot.core.facts import (
 )
 from bmad_autopilot.core.rules import Action, Rule, Wait, Wake
 from bmad_autopilot.core.table import TABLE
+from bmad_autopilot.core.through_flow import THROUGH_FLOW
 from bmad_autopilot.core.to_merged import TO_MERGED
 
 LAST = Rule("stuck", {}, Action.ASK, "stuck")
@@ -180,8 +181,8 @@ def test_what_is_done_when(facts: Facts, rule: str) -> None:
 
 
 def test_every_row_can_be_reached() -> None:
-    """test_to_merged.py has those of a delivery."""
-    there = {rule.name for rule in TO_MERGED} | {"deliver"}
+    """test_to_merged.py has those of a delivery, test_through_flow.py those of flows."""
+    there = {rule.name for rule in (*TO_MERGED, *THROUGH_FLOW)} | {"deliver", "state-behind"}
     assert {rule for _, rule in EXAMPLES} == {rule.name for rule in TABLE} - there
 
 

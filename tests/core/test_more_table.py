@@ -19,6 +19,7 @@ from bmad_autopilot.core.facts import (
 )
 from bmad_autopilot.core.rules import Action, Wake
 from bmad_autopilot.core.table import TABLE
+from bmad_autopilot.core.through_flow import THROUGH_FLOW
 from bmad_autopilot.core.to_merged import TO_MERGED
 
 OVER, LEFT_OUT = Target.OVER, Target.LEFT_OUT
@@ -28,6 +29,7 @@ NOT_TAKEN = (Call.ASKED, Call.HOPELESS, Call.FAILED, Call.LACKING, Call.REFUSED)
 
 ROWS = [
     ("told-to-leave", Action.LEAVE, {"stop": True}),
+    ("state-behind", Action.KEEP_STATE, {"kept": False}),
     ("agent-at-work", Action.WAIT_FOR_AGENT, {"call": Call.RUNNING}),
     ("board-spoilt", Action.RESTORE_BOARD, {"board": Board.SPOILT}),
     ("board-unreadable", Action.FAIL, {"board": Board.UNREADABLE}),
@@ -135,8 +137,8 @@ def facts_for(when: dict[str, object]) -> Facts:
 
 
 def test_there_is_an_example_for_every_row():
-    """test_to_merged.py has those of a delivery."""
-    there = {rule.name for rule in TO_MERGED} | {"deliver"}
+    """test_to_merged.py has those of a delivery, test_through_flow.py those of flows."""
+    there = {rule.name for rule in (*TO_MERGED, *THROUGH_FLOW)} | {"deliver"}
     assert [name for name, _, _ in ROWS] == [rule.name for rule in TABLE if rule.name not in there]
 
 

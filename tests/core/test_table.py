@@ -11,6 +11,7 @@ from bmad_autopilot.core.rules import Action
 from bmad_autopilot.core.table import TABLE
 from bmad_autopilot.engine.asking import AGENT, LEFT_BEHIND, question_for
 from bmad_autopilot.engine.delivery.questions import FORMS
+from bmad_autopilot.engine.flows.questions import MEANS as FLOW_MEANS
 from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.performing import _PERFORMERS
 
@@ -35,7 +36,7 @@ def test_every_wait_has_a_bound_and_a_wake_up() -> None:
 
 def test_every_question_it_asks_has_words_and_a_way_on() -> None:
     for rule in TABLE:
-        if rule.action is Action.ASK and rule.question not in (AGENT, LEFT_BEHIND):
+        if rule.action is Action.ASK and rule.question not in (AGENT, LEFT_BEHIND, *FLOW_MEANS):
             form = FORMS.get(rule.question)
             if form is not None:
                 assert form.recommended in form.options

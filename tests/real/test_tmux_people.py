@@ -1,56 +1,19 @@
 """People in a real terminal (tmux): the menu and a question answered by typing, and the same with nobody there."""
 
-import os
-import shlex
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.sample_runs import masked, sample
-from tests.terminals import assert_golden, piped, plain
+from tests.real.panes import Pane
+from tests.terminals import assert_golden, piped
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
 ]
-
-PATIENCE = 40.0
-
-
-class Pane:
-    def __init__(self, folder: Path, socket: Path, *words: str) -> None:
-        self._tmux = ["tmux", "-f", "/dev/null", "-S", str(socket)]
-        self.done = socket.with_suffix(".done")
-        command = shlex.join([sys.executable, "-m", "bmad_autopilot", *words])
-        line = f"env -u CI NO_COLOR=1 {command}; echo exit code $? > {shlex.quote(str(self.done))}; exec cat"
-        start = ["new-session", "-d", "-x", "100", "-y", "200", "-c", str(folder), "sh", "-c", line]
-        subprocess.run([*self._tmux, *start], check=True, env=os.environ | {"LC_ALL": "C.UTF-8"})
-
-    def shown(self) -> str:
-        ran = subprocess.run([*self._tmux, "capture-pane", "-p"], check=True, capture_output=True, text=True)
-        return "\n".join(line.rstrip() for line in plain(ran.stdout).splitlines()).rstrip() + "\n"
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, self.shown()
-            time.sleep(0.02)
-
-    def types(self, after: str, line: str) -> None:
-        self.until(lambda: self.shown().rstrip().endswith(after.rstrip()))
-        subprocess.run([*self._tmux, "send-keys", line, "Enter"], check=True)
-
-    def ends(self) -> str:
-        self.until(self.done.exists)
-        return self.done.read_text().strip()
-
-    def close(self) -> None:
-        subprocess.run([*self._tmux, "kill-server"], check=True)
 
 
 @pytest.fixture

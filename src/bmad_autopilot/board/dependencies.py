@@ -30,6 +30,8 @@ def dependency_graph(
     """`epics`: all of the board. `chosen`: the numbers of those to do, in their natural order. `over`: further
     ones that nobody waits for, as their pull requests are open. `mode`: in place of the settings'. `files`: the
     epics files, where somebody has found them."""
+    if project.tasks:
+        return _of_tasks(project, chosen, over)
     mode = mode or project.config.dependencies
     if mode == ORDER:
         return build(chosen, in_order(chosen))
@@ -38,6 +40,16 @@ def dependency_graph(
     closed = {epic.number for epic in epics if epic.number is not None and epic.is_closed}
     found = declared_edges(project, epics, find_epics_files(project.folders.planning) if files is None else files)
     return build(chosen, found, {*closed, *over})
+
+
+def _of_tasks(project: Project, chosen: Sequence[str], over: Collection[str]) -> Graph:
+    """Batches wait for what their tasks need, whatever the settings say of epics."""
+    from .sprint import read_board
+    from .task_board import batch_graph
+    from .tasks import read_tasks
+
+    found = batch_graph(read_board(project.require_board()), read_tasks(project.tasks))
+    return build(chosen, found.edges, {*over, *found.nodes})
 
 
 def declared_edges(project: Project, epics: Sequence[EpicView], files: Iterable[str]) -> list[Edge]:

@@ -23,6 +23,7 @@ VERBS = {
     "plan": ("plan", "Which epics run when, how long it takes, what it costs."),
     "pr": ("pr", "How the pull requests stand; what is due; may one be approved?"),
     "resume": ("resume", "Go on where the last run stood."),
+    "flow": ("flow", "From an idea or an old codebase to a board, or to what is deployed."),
     "workflow": ("workflow", "Run a file of steps of your own."),
     "restart": ("restart", "Begin a story anew; its work is saved first."),
     "questions": ("questions", "What waits for a human?"),

@@ -33,6 +33,10 @@ Command = tuple[str, str]
 
 def summarise(project: Project, end: RunEnd) -> Summary:
     lane, run = end.lane, end.record
+    if lane.is_flow:
+        from .flow_ending import summarise_flow
+
+        return summarise_flow(project, end)
     if lane.is_workflow:
         return summarise_workflow(project, end)
     board = _board(project)
@@ -185,6 +189,8 @@ def _next(end: RunEnd, epics: list[EpicView], waits: list[Waiting], retro: str) 
 
 
 def _after(lane: Lane, epics: list[EpicView], retro: str) -> list[Command]:
+    if lane.of_tasks:  # `run-epic` would take an epic of BMAD's board
+        return [("bmad flow run", "go on with the flow")]
     found = []
     if retro:
         found.append((command("run-epic", lane.epic or lane.key, "--retrospective"), "look back on the epic"))

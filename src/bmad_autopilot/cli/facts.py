@@ -51,7 +51,10 @@ def the_project(ctx: click.Context) -> Project:
 
 
 def gather(ctx: click.Context) -> Facts:
-    project = the_project(ctx)
+    return facts_of(the_project(ctx))
+
+
+def facts_of(project: Project) -> Facts:
     board = read_board(project.require_board())
     return Facts(project, board, overview(board))
 

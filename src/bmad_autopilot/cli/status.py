@@ -12,7 +12,7 @@ from ..board.risks import Risk, epic_risks, find_risks
 from ..board.sprint import action_items
 from ..core.statuses import PARKED, Kind
 from .completing import complete_epic
-from .facts import Facts, drift_under_way, gather, has_runs, one_epic, reasons, shown_path, terminal
+from .facts import Facts, drift_under_way, facts_of, has_runs, one_epic, reasons, shown_path, terminal, the_project
 
 if TYPE_CHECKING:
     from .under_way import UnderWay
@@ -27,7 +27,12 @@ SCHEMA_VERSION = 1
 @click.pass_context
 def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) -> None:
     """Where are we, and what comes next?"""
-    facts, run = _with_runs(gather(ctx))
+    project = the_project(ctx)
+    if epic is None and not project.folders.board and not project.folders.others:
+        from .flow_status import show_flow
+
+        show_flow(ctx, project, as_json=as_json, show_all=show_all)
+    facts, run = _with_runs(facts_of(project))
     if epic is not None:
         facts = facts.of(one_epic(facts, epic))
     # Of the story in hand board and story file differ by our own doing.

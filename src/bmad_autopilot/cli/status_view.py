@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .under_way import UnderWay
 
 MOST_DRIFT = 3
+FLOW_STATE = "_docs/_autopilot_state.md"
 
 
 def lines(
@@ -44,7 +45,7 @@ def lines(
         show_all=show_all,
         one_epic=one_epic,
         titles=_titles(facts) if one_epic else {},
-        run=(*_run(run), *_lanes(facts)),
+        run=(*_run(run), *_lanes(facts), *_flow(facts)),
         lanes={number: lane.branch for number, lane in facts.lanes.items()},
     )
     return render(view, out)
@@ -64,6 +65,12 @@ def _lanes(facts: Facts) -> tuple[str, ...]:
     from .lanes import told
 
     return tuple(told(facts))
+
+
+def _flow(facts: Facts) -> Iterator[str]:
+    """Where there is a board it says what comes next; a flow beside it is only pointed at: no more is imported."""
+    if os.path.lexists(os.path.join(facts.project.root.checkout, FLOW_STATE)):
+        yield f"a flow is kept here too, in {FLOW_STATE}: bmad flow"
 
 
 def _beside(run: "UnderWay | None", coming: Next) -> Next:

@@ -21,6 +21,8 @@ def answered(run: RunRecord, data: Data, at: float) -> None:
         run.settings, run.keeps_settings = str(asked.get("settings", "")), means == "old-settings"
     elif means in ("close", "leave"):
         run.left_out = means
+    elif means == "once-more":
+        run.story(str(asked.get("story", ""))).repeat = str(asked.get("step", ""))
     elif means == "more":
         run.allowance += 1.0
         run.hours_from = at

@@ -39,6 +39,9 @@ class Cause(StrEnum):
     REMOTE_CHECKS = "remote-checks"
     SILENCE = "silence"
     MERGE = "merge"
+    OPTIONAL = "optional"
+    GATE = "gate"
+    BOUNDARY = "boundary"
 
 
 class Kind(StrEnum):
@@ -108,6 +111,11 @@ OFFERS: Mapping[Cause, Offer] = {
         "NOT MERGED",
         "a merge was refused, would go elsewhere, or is not what was tested",
         (RETRY, "accept", ABORT),
+    ),
+    Cause.OPTIONAL: Offer("OPTIONAL", "a flow has come to a step that may be left out", ("run", SKIP)),
+    Cause.GATE: Offer("ENOUGH?", "a flow's step may be done once more before the next", ("again", "proceed")),
+    Cause.BOUNDARY: Offer(
+        "SESSION OVER", "planning is complete, and what was planned comes next", ("new-session", "continue")
     ),
 }
 

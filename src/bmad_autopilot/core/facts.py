@@ -54,6 +54,7 @@ class Rest(StrEnum):
 class Step(StrEnum):
     WORK = "work"
     REVIEW = "review"
+    TASKS = "tasks"  # of a flow: no call of its own, but the tasks that were planned
     THROUGH = "through"  # by its row it has been through all of them, and no review is one of them
     NONE = "none"  # it has been through all of them in this run, or nobody knows of any
 
@@ -87,6 +88,17 @@ class Gate(StrEnum):
 class Commit(StrEnum):
     NONE = "none"
     DUE = "due"
+    STEP = "step"  # what a completed step of a flow has left
+
+
+class Decision(StrEnum):
+    """What a person has to decide before a flow goes on."""
+
+    NONE = "none"
+    FAILED = "failed"  # its state file says that the step has failed: it is not tried again by itself
+    OPTIONAL = "optional"  # whether the step is done at all
+    GATE = "gate"  # whether what a step has left is enough
+    BOUNDARY = "boundary"  # whether the next step begins in this session
 
 
 class Delivery(StrEnum):
@@ -207,6 +219,8 @@ class Facts(NamedTuple):
     commit: Commit = Commit.NONE
     retrospective: bool = False  # it is due, and was asked for
     attended: bool = True  # somebody is there to be asked
+    kept: bool = True  # a flow's state file says what it should
+    decision: Decision = Decision.NONE
     one_step: bool = False  # a single step was asked for, and is done
     delivery: Delivery = Delivery.OFF
     forge: Forge = Forge.FINE

@@ -65,6 +65,7 @@ def _step(run: RunRecord, data: Data, at: float) -> None:
         story.current.closed = True
     step = StepRecord(int(data["number"]), str(data["step"]), story.round, str(data.get("cause", "")))
     story.steps.append(step)
+    story.repeat = ""
     run.steps = max(run.steps, step.number)
     story.fixes += step.cause == "checks"
 
@@ -212,6 +213,14 @@ def _finished(run: RunRecord, data: Data, at: float) -> None:
     run.ended = str(data.get("status", ""))
 
 
+def _state(run: RunRecord, data: Data, at: float) -> None:
+    run.recorded |= {str(one) for one in data.get("recorded", ())}
+
+
+def _implementing(run: RunRecord, data: Data, at: float) -> None:
+    run.implementing = str(data["step"])
+
+
 def _resting(run: RunRecord, data: Data, at: float) -> None:
     run.resting = data.get("until")
 
@@ -239,6 +248,8 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "row": _row,
     "row-set": _row_set,
     "epic": _epic,
+    "state": _state,
+    "implementing": _implementing,
     "resting": _resting,
     "waiting": _idle,
     "left": _idle,

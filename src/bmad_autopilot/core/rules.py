@@ -32,6 +32,8 @@ class Action(StrEnum):
     ACCEPT = "accept"  # the step is done
     NEW_ROUND = "new-round"
     COMMIT = "commit"
+    KEEP_STATE = "keep-state"  # a flow's state file is brought up to date
+    IMPLEMENT = "implement"  # the tasks of a flow, on the board made from them
     DELIVER = "deliver"  # the stories are over: the branch goes to the forge
     WAIT_FOR_FORGE = "wait-for-forge"
     WAIT_FOR_PULL = "wait-for-pull"

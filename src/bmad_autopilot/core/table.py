@@ -1,10 +1,11 @@
 """The transition table: what to do, given how things stand. The first row that fits counts.
 
-All of the loop's policy is here and in to_merged.py, whose rows are part of it. The diagram in docs/loop.md, the
-check that every wait ends, and many of the tests are made from these rows."""
+All of the loop's policy is here, and in to_merged.py and through_flow.py, whose rows are part of it. The diagram
+in docs/loop.md, the check that every wait ends, and many of the tests are made from these rows."""
 
 from .facts import Board, Call, Commit, Delivery, Epic, Gate, Question, Rest, Row, Step, Target
 from .rules import Action, Phase, Rule, Wait, Wake, when
+from .through_flow import THROUGH_FLOW
 from .to_merged import TO_MERGED
 
 _AGENT = Wait("the call's time limit, which its supervisor keeps", (Wake.CHILD, Wake.FILE, Wake.TIMER, Wake.HUMAN))
@@ -28,6 +29,7 @@ _CHECKED = (Step.REVIEW, Step.THROUGH)  # what comes now is only for code that p
 TABLE: tuple[Rule, ...] = (
     # Whatever else: leave when told to, and decide nothing on a board that cannot be read.
     Rule("told-to-leave", when(stop=True), Action.LEAVE),
+    Rule("state-behind", when(kept=False), Action.KEEP_STATE),
     Rule("agent-at-work", when(call=Call.RUNNING), Action.WAIT_FOR_AGENT, wait=_AGENT),
     Rule("board-spoilt", when(board=Board.SPOILT), Action.RESTORE_BOARD),
     Rule("board-unreadable", when(board=Board.UNREADABLE), Action.FAIL),
@@ -40,6 +42,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("call-over", when(call=Call.ENDED), Action.TAKE_IN),
     Rule("settings-changed", when(settings=False), Action.ASK, "settings"),
     *TO_MERGED,
+    *THROUGH_FLOW,
     # No story left.
     Rule(
         "one-step-done",

@@ -11,6 +11,7 @@ from ..core.facts import Call
 from ..core.records import Check
 from .delivery.questions import FORMS as DELIVERY_FORMS
 from .doors import Asked, Doors, Question
+from .flows.questions import MEANS as FLOW_MEANS
 from .forms import AFTER_STORY, FORMS, RECOMMENDED, TEXTS, Form
 from .looking import Look
 
@@ -65,6 +66,8 @@ def left_behind(story: str, asked: Asked) -> Question:
 def meaning(code: str, answer: str) -> str:
     if code == LEFT_BEHIND:
         return "go-on"
+    if code in FLOW_MEANS:
+        return FLOW_MEANS[code].get(answer, "go-on")
     form = FORMS.get(code) or DELIVERY_FORMS.get(code)
     return form.options.get(answer, "again") if form else "again"
 

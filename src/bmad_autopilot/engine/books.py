@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..board.reconcile import locate_some
 from ..board.sprint import Board, Row
+from ..board.task_board import task_file
 from ..project.open import Project
 from ..workflows.contract import agent_state, review_file
 
@@ -42,6 +43,8 @@ def books_of(project: Project, board: Board | None, row: Row | None, key: str) -
 
 def _files(project: Project, board: Board, row: Row) -> tuple[str | None, str | None]:
     folders = project.folders
+    if project.tasks:
+        return task_file(board, row, project.tasks), None
     places = [os.path.dirname(board.path), folders.implementation]
     places += [folders.stories] if folders.stories else []
     files = locate_some(board, [row], folders.base, places)

@@ -27,7 +27,7 @@ def round_commit(run: RunRecord, look: Look) -> CommitOrder:
 def skip_commit(run: RunRecord, look: Look) -> CommitOrder:
     """Its row and its file alone: what was done for it is set aside."""
     story = _story(look)
-    key = f"{_run_id(run)}/{story.key}/skipped-{story.steps[-1].number if story.steps else 0}"
+    key = f"{run_id(run)}/{story.key}/skipped-{story.steps[-1].number if story.steps else 0}"
     return CommitOrder(key, "skipped", story.key, f"Story {story.key}: skipped", since=story.baseline)
 
 
@@ -35,7 +35,7 @@ def tidy_commit(run: RunRecord, look: Look) -> CommitOrder:
     """Before a step whose skill demands a clean tree: the row we set, and what an attempt cut short has left."""
     story, label = _story(look), tidy_label(run, look.at)
     order = _of_story(run, story, label, f"Story {story.key}: in progress", "")
-    return order._replace(key=f"{_run_id(run)}/{label}")
+    return order._replace(key=f"{run_id(run)}/{label}")
 
 
 def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
@@ -44,14 +44,14 @@ def epic_commit(run: RunRecord, look: Look) -> CommitOrder:
     begun = (story.baseline for name, story in reversed(run.stories.items()) if name != key)
     since = next(filter(None, begun), None)
     if run.epic_closed and "epic" not in run.commits:
-        return CommitOrder(f"{_run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
+        return CommitOrder(f"{run_id(run)}/{key}", "epic", "", f"Close {key}", since=since)
     story = run.stories[key]
     return _of_story(run, story, RETRO, f"Retrospective of {key}", "")._replace(since=since)
 
 
 def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body: str) -> CommitOrder:
     name = _name(story.steps[-1]) if story.steps else story.key
-    key, calls = f"{_run_id(run)}/{name}", calls_of(story)
+    key, calls = f"{run_id(run)}/{name}", calls_of(story)
     return CommitOrder(key, label, story.key, subject, body, story.baseline, calls, handed_over(story), story.tree)
 
 
@@ -78,5 +78,5 @@ def _name(step: StepRecord) -> str:
     return f"{step.number:02}-{step.step}/{len(step.calls)}"
 
 
-def _run_id(run: RunRecord) -> str:
+def run_id(run: RunRecord) -> str:
     return str(run.head.get("run_id", "run"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # they bring a hundred patterns along, and most runs deliver 
     from ..gates.verdict import ReviewVerdict
     from ..github.forge import Forge
     from .delivery.lines import Lines
+    from .flows.sight import Desk
 
 Entry = tuple[str, Mapping[str, Any], float]  # kind, data, when
 
@@ -86,6 +87,8 @@ class Question(NamedTuple):
     turn: int = 0  # how many questions were answered before it: asked again later, it is another
     cause: str = ""  # a word of core.causes
     because: str = ""  # why that is recommended
+    labels: tuple[str, ...] = ()  # what each option means, in a line: shown with letters
+    step: str = ""  # it is about, where there is no call
 
 
 class Asked(NamedTuple):
@@ -265,6 +268,10 @@ class Doors(Protocol):
 
     def step_aside(self) -> None:
         """Others may be merged before it."""
+
+    # flows
+    def flow(self) -> "Desk":
+        """What a flow goes by: its state file and the project's folder."""
 
     # waiting
     def stopping(self) -> bool: ...

@@ -16,6 +16,7 @@ from ..core.records import RunRecord
 from ..github.git import Git
 from ..github.ground import is_unchanged, look_at_ground, refusal
 from ..project.open import Project
+from ..project.task_view import task_project
 from ..runs.checkpoints import sweep_artefacts
 from ..runs.finding import Run
 from ..runs.half_forks import refuse_half
@@ -47,6 +48,8 @@ EXIT_CODES = {
     "paused": EXIT_HUMAN,
     "pending": EXIT_HUMAN,  # its pull request waits for others
     "left": EXIT_INTERRUPTED,
+    "session-over": EXIT_DONE,  # of a flow: somebody wants the next step begun in another session
+    "tasks": EXIT_HUMAN,  # of a flow: it goes on with tasks, on a board of their own
 }
 
 
@@ -148,6 +151,14 @@ def _set_aside() -> None:
     gc.freeze()
 
 
+def _world_of(lane: Lane) -> type[World]:
+    if lane.is_flow:
+        from .flows.world import FlowWorld  # with a reader of state files, and a walk of folders
+
+        return FlowWorld
+    return WorkflowWorld if lane.is_workflow else World
+
+
 def drive(
     project: Project,
     lane: Lane,
@@ -162,6 +173,7 @@ def drive(
     waiting: Waiting | None = None,
 ) -> RunEnd:
     """`waiting`: by it somebody else ends its waits; it is closed here."""
+    project = task_project(project) if lane.of_tasks else project  # whoever opened it: `bmad resume`, too
     git = Git(project.root.checkout)
     if not resumed:
         keep_left_out(folder, lane.dirty)
@@ -175,8 +187,7 @@ def drive(
         keeper.told(kind, data, at)
         told(kind, data, at)
 
-    kind = WorkflowWorld if lane.is_workflow else World
-    world = kind(project, lane, folder, journal, waiting, tell, human)
+    world = _world_of(lane)(project, lane, folder, journal, waiting, tell, human)
     world.forge_maker = forge
     world.slot, world.turn, world.held_back = seats
     try:

@@ -9,7 +9,9 @@ from .delivery.plan import Plan, plan_from_json
 
 
 class Lane(NamedTuple):
-    scope: str  # epic, story, step (a single step of one story), or workflow (a file of steps, and no board)
+    # epic, story, step (a single step of one story), workflow (a file of steps, and no board), or flow (one whose
+    # steps are found done in the project's folder)
+    scope: str
     key: str  # the epic's, the story's or the workflow's
     epic: str | None  # the epic's number
     workflow: Workflow
@@ -26,13 +28,19 @@ class Lane(NamedTuple):
     session: str = "main"  # the session branch that its run is kept under
     human_checkpoint: str = "none"  # where a person is asked whether to go on
     unattended: Mapping[str, str] = {}  # what the command line chooses for a cause, over the settings
-    path: str = ""  # of a workflow's file
+    path: str = ""  # of a workflow's file; of a flow: of its state file
     delivery: Plan | None = None  # None: it ends with its stories, on the branch that is checked out
+    of_tasks: bool = False  # its stories are a flow's tasks, on their own board
     adopted: str = ""  # the story that another tool's run was at: what was asked and answered about it counts
 
     @property
     def is_workflow(self) -> bool:
-        return self.scope == "workflow"
+        """It has no board: a flow is one, too."""
+        return self.scope in ("workflow", "flow")
+
+    @property
+    def is_flow(self) -> bool:
+        return self.scope == "flow"
 
     def to_json(self) -> dict[str, Any]:
         """Of what is left out only how much it is: there may be too much for a journal's line."""

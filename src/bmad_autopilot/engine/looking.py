@@ -16,6 +16,7 @@ from .trying import pause_until
 if TYPE_CHECKING:
     from .delivery.seeing import Seen
     from .delivery.threads import Point
+    from .flows.sight import FlowLook
 
 RUNNING, NEW = "running", "new"
 MAX_CHOICES = 2  # of the settings, for one cause at one step
@@ -47,6 +48,7 @@ class Look(NamedTuple):
     problem: AutopilotError | None = None  # that ends the command
     subject: str = ""  # whom a question is about, where it is no story: the epic that is delivered
     delivery: DeliveryLook | None = None
+    flow: "FlowLook | None" = None
 
     @property
     def call(self) -> CallId | None:
@@ -85,7 +87,7 @@ def in_advance(doors: Doors, run: RunRecord) -> Advance | None:
 
 
 def _is_same(one: Data, asked: Data) -> bool:
-    return all(one.get(name) == asked.get(name) for name in ("code", "cause", "story", "number"))
+    return all(one.get(name) == asked.get(name) for name in ("code", "cause", "story", "step", "number"))
 
 
 def _question(doors: Doors, run: RunRecord) -> Question:

@@ -25,6 +25,10 @@ BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_e
 
 def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     facts = told(doors, run)
+    if lane.is_flow:
+        from .flows.observing import observe_flow  # most runs are of a board
+
+        return observe_flow(doors, lane, run, facts)
     if lane.is_workflow:
         return observe_workflow(doors, lane, run, facts)
     if run.delivery.began:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..github.worktrees.standing import standing_worktrees
 from ..project.open import Project, open_project
+from ..project.task_view import task_project
 from .lane import Lane
 
 if TYPE_CHECKING:
@@ -13,9 +14,15 @@ if TYPE_CHECKING:
 
 
 def at_its_place(project: Project, lane: Lane | None) -> Project:
-    """The project as the lane sees it: in its worktree, where it has one; else as it was opened."""
-    if lane is None or lane.delivery is None:
+    """The project as the lane sees it: in its worktree, where it has one, and with the tasks it is about; else as
+    it was opened."""
+    if lane is None:
         return project
+    found = _in_its_worktree(project, lane) if lane.delivery is not None else project
+    return task_project(found) if lane.of_tasks else found
+
+
+def _in_its_worktree(project: Project, lane: Lane) -> Project:
     standing = standing_worktrees(project.root)
     folder = next((one.folder for one in standing if one.epic == lane.key), project.root.checkout)
     return project if folder == project.root.checkout else open_project(folder)

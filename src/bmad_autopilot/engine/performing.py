@@ -14,6 +14,7 @@ from .checkpointing import checkpoint_order
 from .committing import calls_of, epic_commit, head_before, round_commit, skip_commit, story_commit, tidy_commit
 from .delivery import on_branch, on_pull
 from .delivery.performing import PERFORMERS as DELIVERING
+from .flows import performing as flows
 from .looking import Look
 from .loop_state import Loop
 from .observing import RETRO
@@ -184,7 +185,8 @@ def _new_round(loop: Loop, look: Look, rule: Rule) -> None:
 def _commit(loop: Loop, look: Look, rule: Rule) -> None:
     make = {"tidy-first": tidy_commit, "changes-commit": round_commit, "epic-to-commit": epic_commit}
     of_story = skip_commit if look.story is not None and look.story.skipped else story_commit
-    order = make.get(rule.name, of_story)(loop.run, look)
+    is_flows = rule.name == "flow-commit"
+    order = flows.commit_step(loop, look) if is_flows else make.get(rule.name, of_story)(loop.run, look)
     if order.label == RETRO:
         _set_retrospective(loop, look)
     loop.note("committing", key=order.key)
@@ -227,5 +229,7 @@ _PERFORMERS: Mapping[Action, Performer] = {
     Action.ACCEPT: _accept,
     Action.NEW_ROUND: _new_round,
     Action.COMMIT: _commit,
+    Action.KEEP_STATE: flows.keep_state,
+    Action.IMPLEMENT: flows.implement,
     **DELIVERING,
 }

@@ -6,6 +6,8 @@ from .asking import about_checks, left_behind, meaning, question_for, with_trace
 from .committing import calls_of, head_before
 from .delivery.questions import FORMS, pull_question, question_key
 from .doors import Question
+from .flows.questions import MEANS as FLOW_MEANS
+from .flows.questions import flow_question
 from .looking import Look, in_advance
 from .loop_state import Loop
 
@@ -29,8 +31,10 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
         cause=question.cause,
         because=question.because,
         about="workflow" if loop.lane.is_workflow else "story",
+        **({"labels": list(question.labels)} if question.labels else {}),
+        **({"step": step} if (step := question.step or (call.step if call and loop.lane.is_flow else "")) else {}),
         **({"key": question_key(question.code, look, loop.run)} if question.code in FORMS else {}),
-        **({"stage": look.stage} if rule.question == "human-checkpoint" else {}),
+        **({"stage": look.stage} if rule.question in ("human-checkpoint", *FLOW_MEANS) else {}),
         **({"settings": loop.doors.settings()} if rule.question == "settings" else {}),
     )
 
@@ -38,6 +42,9 @@ def ask(loop: Loop, look: Look, rule: Rule) -> None:
 def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
     if rule.question == "left-behind" and look.asked is not None and look.story is not None:
         return left_behind(look.story.key, look.asked)._replace(turn=loop.run.turn)
+    if rule.question in FLOW_MEANS:
+        asked = flow_question(rule.question, look, loop.doors.flow(), loop.lane.workflow.steps)
+        return asked._replace(turn=loop.run.turn)
     if rule.question in FORMS:
         return _of_delivery(loop, look, rule)
     question = question_for(rule.question, look, loop.lane.max_rounds)._replace(turn=loop.run.turn)
@@ -88,6 +95,9 @@ def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     if means == "abort":
         loop.note("finished", status="failed")
         return "failed"
+    if means == "session-over":
+        loop.note("finished", status="completed")
+        return means
     if means == "hand-over" and loop.waited_for == name:
         loop.note("waiting")
         return "handed-over"

@@ -32,6 +32,10 @@ def resume_run(
     project = with_policy(project, told)
     with supervise(project, lane, "resume", run.id):
         clear_request(run.folder)
+        if lane.is_flow:
+            from .flows.running import Wish, resume_flow
+
+            return resume_flow(project, run.folder, Wish(unattended=unattended), told=told, human=human)
         return go_on(project, run.folder, told, human, NO_CAPS, unattended=unattended)
 
 

@@ -92,6 +92,7 @@ def _under_way(project: Project, scope: str, row: Row, session: str) -> list[Run
         (run, lane)
         for run, lane in found
         if lane is not None and not lane.is_workflow and lane.session == session
+        if lane.of_tasks == bool(project.tasks)
         if run.state.status is not Status.FAILED  # aborted: over
     ]
     git = Git(project.root.checkout)

@@ -13,7 +13,7 @@ from ..project.bmad import Era
 from ..project.open import Project
 from ..runs.finding import unfinished
 from ..runs.layout import runs_folder
-from ..workflows.own import workflow_for
+from ..workflows.tasks import workflow_of
 from .lane import Lane
 from .policy import checks_of
 from .position import stories_of
@@ -63,17 +63,18 @@ def new_lane(
         scope,
         row.key,
         row.number if row.kind is Kind.EPIC else row.epic,
-        workflow_for(config, only_build=project.bmad.era is Era.BUILD),
+        workflow_of(project, only_build=project.bmad.era is Era.BUILD),
         branch=ground.branch or "",
         max_rounds=config.max_review_rounds,
         max_fixes=config.max_check_fixes,
         max_cost=config.max_cost if caps.cost is None else caps.cost,
         max_hours=config.max_hours if caps.hours is None else caps.hours,
-        retrospective=retrospective or config.retrospective,
+        retrospective="skip" if project.tasks else retrospective or config.retrospective,
         checks=checks_of(project),
         unprotected=config.unprotected,
         human_checkpoint=config.human_checkpoint,
         dirty=(*ground.dirty, *ground.untracked),
+        of_tasks=bool(project.tasks),
     )
     stories = stories_of(lane, read_board(project.require_board()).rows)
     return lane._replace(stories=sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories))

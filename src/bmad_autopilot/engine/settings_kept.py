@@ -92,7 +92,7 @@ def with_settings(lane: Lane, project: Project) -> Lane:
         max_fixes=config.max_check_fixes,
         retrospective=config.retrospective,
         human_checkpoint=config.human_checkpoint,
-        checks=checks_of(project) if not lane.is_workflow else (),
+        checks=checks_of(project) if not lane.is_workflow or lane.is_flow else (),
         unprotected=config.unprotected,
     )
 

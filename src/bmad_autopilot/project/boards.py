@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from .traces import BMAD_FOLDERS, BOARD_NAME
+from .traces import BMAD_FOLDERS, BOARD_NAME, TASKS_FOLDER
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 6
@@ -12,7 +12,7 @@ MAX_DEPTH = 6
 _PRUNED = frozenset(
     "archive archives archived fixtures fixture node_modules vendor worktrees __pycache__ target dist venv "
     "site-packages .git .hg .svn .venv .tox .nox .cache .runs .claude .agents".split()
-).union(BMAD_FOLDERS)
+).union(BMAD_FOLDERS, [os.path.basename(TASKS_FOLDER)])  # whose board is a flow's
 
 
 class Search(NamedTuple):

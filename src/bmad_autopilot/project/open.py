@@ -21,6 +21,7 @@ class Project(NamedTuple):
     config: Config
     diagnostics: tuple[Diagnostic, ...]
     language: str = ""  # BMAD's communication_language: what people are asked in
+    tasks: str = ""  # seen with a flow's tasks for stories: their folder
 
     def require_board(self) -> str:
         """The board's path, or the FileError that says why there is none and what helps."""
@@ -33,6 +34,15 @@ class Project(NamedTuple):
         client = self.config.client_of(agent)
         found = (find_skill(place, client, os.path.expanduser("~"), name) for place in self.root.places)
         return next((skill for skill in found if skill is not None), None)
+
+    def find_any_skill(self, agent: str, name: str) -> "Skill | None":
+        """The same, or one of the project's own that is called just that."""
+        from .skills import find_own_skill
+
+        found = self.find_skill(agent, name)
+        client, home = self.config.client_of(agent), os.path.expanduser("~")
+        own = (find_own_skill(place, client, home, name) for place in self.root.places)
+        return found if found is not None else next((skill for skill in own if skill is not None), None)
 
     @property
     def state_folder(self) -> str:

@@ -69,6 +69,16 @@ def find_skill(checkout: str, agent: str, home: str | None, name: str) -> Skill 
     return _find(checkout, agent, home, wanted).get(name)
 
 
+def find_own_skill(checkout: str, agent: str, home: str | None, name: str) -> Skill | None:
+    """A skill that is nobody's but the project's, by just this name."""
+    client = CLIENTS.get(agent)
+    if client is None or "/" in name:
+        return None
+    places = [f"{base}/{folder}/{name}/SKILL.md" for base in (checkout, home) if base for folder in client.skills]
+    found = next(filter(os.path.isfile, places), None)
+    return Skill(name, client.say_skill.format(name), found) if found else None
+
+
 def _find(checkout: str, agent: str, home: str | None, wanted: tuple[str, ...] | None) -> dict[str, Skill]:
     client = CLIENTS.get(agent)
     if client is None:

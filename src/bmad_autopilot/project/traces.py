@@ -8,6 +8,8 @@ CONFIG_NAME = "bmad-autopilot.toml"
 BMAD_FOLDERS = ("_bmad", ".bmad", "bmad")
 V4_FOLDER = ".bmad-core"
 OUTPUT_FOLDER = "_bmad-output"
+TASKS_FOLDER = "_docs/02_tasks"  # of a flow, with a board of their own
+REPORTS_FOLDER = "_docs/03_implementation"
 
 # Written by one installer or another; one of them makes a folder a BMAD folder, whatever its name.
 INSTALLED = (

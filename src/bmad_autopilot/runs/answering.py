@@ -36,7 +36,7 @@ def why_invalid(question: Question, answer: str) -> str | None:
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         return f"an answer can have {MAX_BYTES // 1000} kB at most; this one has {len(text.encode()) // 1000 + 1}"
     if question.options:
-        return _why_no_option(question.options, text)
+        return None if _by_letter(question, text) else _why_no_option(question.options, text)
     if _is_bare(text) and not is_yes_no(question.question):
         return f"{text!r} alone does not say what is asked; say which, or what"
     return None
@@ -46,7 +46,22 @@ def normalised(question: Question, answer: str) -> str:
     """A valid answer as it is recorded: the whole option, or the text without what steers a terminal."""
     assert why_invalid(question, answer) is None, answer
     text = cleaned(answer, MAX_TEXT)
+    if lettered := _by_letter(question, text):
+        return lettered
     return _meant(question.options, text)[0] if question.options else text
+
+
+def letter_of(index: int) -> str:
+    """`A`, `B` … of an option that has a label."""
+    return chr(ord("A") + index)
+
+
+def _by_letter(question: Question, said: str) -> str:
+    """The option that a letter stands for, where they are shown with letters."""
+    letters = (
+        {letter_of(index): option for index, option in enumerate(question.options)} if question.labels else {}
+    )
+    return letters.get(said.strip(" ).").upper(), "")
 
 
 def _why_no_option(options: tuple[str, ...], text: str) -> str | None:

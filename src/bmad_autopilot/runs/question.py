@@ -57,6 +57,7 @@ class Question(NamedTuple):
     cause: str = ""  # a word of core.causes; "" in files of older runs
     about: str = "story"  # or a workflow: what `story` names
     because: str = ""  # why that is recommended
+    labels: tuple[str, ...] = ()  # what each option means, in a line; they are then chosen by letters
 
     @property
     def key(self) -> tuple[str, str, int, str, int]:
@@ -91,6 +92,7 @@ def bounded(question: Question) -> Question:
         cause=cleaned(question.cause, MAX_OPTION),
         because=cleaned(question.because, MAX_OPTION),
         state_id=cleaned(question.state_id, MAX_OPTION),
+        labels=tuple(cleaned(label, MAX_OPTION) for label in question.labels[: len(options)]),
     )
 
 
@@ -100,6 +102,7 @@ def to_json(question: Question) -> Object:
         "id": question.id,
         **question._asdict(),
         "options": list(question.options),
+        "labels": list(question.labels),
         "asked_at": iso(question.asked_at),
         "answered_at": iso(question.answered_at) if question.answer is not None else None,
     }
@@ -126,6 +129,7 @@ def read_question(path: str, id: str) -> Question | None:
         turn=number_of(data.get("turn")),
         cause=text_of(data.get("cause")),
         because=text_of(data.get("because")),
+        labels=tuple(map(text_of, list_of(data.get("labels")))),
         about=text_of(data.get("about")) or "story",
     )
     if not asked.question or not asked.story:

@@ -35,6 +35,7 @@ from .memory_people import MemoryPeople
 from .scenario import Cast
 
 if TYPE_CHECKING:
+    from ..engine.flows.sight import Desk
     from ..github.forge import Forge
     from .memory_hub import Hub
     from .memory_lines import MemoryLines
@@ -234,6 +235,9 @@ class MemoryDoors(MemoryPeople):
             self._hub.before_merge()
         if phase is Phase.AFTER_EFFECT:
             self._done(kind, **{name: value for name, value in data.items() if value is not None})
+
+    def flow(self) -> "Desk":
+        raise AssertionError("no flow is simulated")
 
     def lines(self) -> "MemoryLines":
         from .memory_lines import MemoryLines

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..core.causes import OFFERS, Cause
 from ..runs.question import Question
+from .choosing import choose_options
 
 MARGIN = "    "
 
@@ -23,6 +24,7 @@ _WORDS = {
     "continue": "Continue",
     "new": "New settings",
     "old": "Old settings (those the run began with)",
+    "run": "Run it",
 }
 _RETRY = {
     Cause.CHECKS: "Retry story (more mends)",
@@ -46,6 +48,9 @@ def head(asked: Question) -> str:
 
 
 def option_lines(asked: Question) -> Iterator[str]:
+    if asked.labels:
+        yield from choose_options(asked)
+        return
     for option in asked.options:
         because = f": {asked.because}" if asked.because else ""
         recommended = f"  (recommended{because})" if option == asked.recommended else ""

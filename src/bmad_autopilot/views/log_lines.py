@@ -1,5 +1,6 @@
 """One line of a run's log, on a terminal or in a pipe."""
 
+import re
 from typing import NamedTuple
 
 from .figures import clock
@@ -7,6 +8,7 @@ from .terminal import Terminal, clean, display_width, pad, wrap
 
 STEP = 12  # `create-story`
 NARROW = 60  # columns: below, nothing is lined up
+_LETTERED = re.compile(r"[A-Z]\) ")
 
 
 class LogLine(NamedTuple):
@@ -55,6 +57,7 @@ def fit(text: str, out: Terminal, indent: str) -> list[str]:
 
 
 def fit_below(line: str, out: Terminal, margin: int) -> list[str]:
-    """A line of a block: what is indented in it stays together when it is broken."""
+    """A line of a block: what is indented in it, or stands behind a letter, stays together when it is broken."""
     lead = len(line) - len(line.lstrip(" "))
-    return fit(" " * margin + line, out, " " * (margin + lead + (2 if lead else 0)))
+    more = 3 if _LETTERED.match(line, lead) else 2 if lead else 0
+    return fit(" " * margin + line, out, " " * (margin + lead + more))

@@ -36,6 +36,7 @@ class RunLog:
         self._causes: dict[int, str] = {}  # of steps that are not simply the next
         self._failing = ""
         self._story = ""
+        self._flow_at = ("", "")  # a flow's step, and how it stands
 
     def another(self) -> "RunLog":
         """For another run, told in the same way."""
@@ -181,6 +182,23 @@ class RunLog:
         said = clip(" ".join(str(data.get("answer", "")).split()))
         return self._one(data, at, "answer", said + _IN_ADVANCE.get(str(data.get("by", "")), ""), color="cyan")
 
+    # flows
+
+    def state(self, data: Data, at: float) -> list[LogLine]:
+        """Its state file is written at each event; a line is worth another step, or one that has failed."""
+        step, status = str(data.get("step", "")), str(data.get("status", ""))
+        before, self._flow_at = self._flow_at, (step, status)
+        if step == "done":
+            return [LogLine(at, "", "", "every step is done", color="green")] if before[0] != step else []
+        named = f"step {step}, {data.get('name', '')}"
+        if status == "failed" and before != self._flow_at:
+            return [LogLine(at, "", "", f"{named}, counts as failed", "it is not tried again by itself", "red")]
+        return [LogLine(at, "", "", named, status.replace("_", " "))] if before[0] != step else []
+
+    def implementing(self, data: Data, at: float) -> list[LogLine]:
+        text = "its tasks, batch by batch, on a board of their own"
+        return [LogLine(at, "", str(data.get("step", "")), "implementing", text)]
+
     # the run
 
     def resumed(self, data: Data, at: float) -> list[LogLine]:
@@ -231,6 +249,8 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
     "commit": RunLog.commit,
     "asked": RunLog.asked,
     "answered": RunLog.answered,
+    "state": RunLog.state,
+    "implementing": RunLog.implementing,
     "resumed": RunLog.resumed,
     "forked": RunLog.forked,
     "notice": RunLog.notice,

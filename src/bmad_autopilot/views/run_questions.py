@@ -5,6 +5,7 @@ from typing import Any
 
 from ..runs.answering import are_numbered
 from ..runs.question import Kind, Question, bounded
+from .choosing import choose_lines
 from .interventions import MARGIN, head, option_lines
 
 _AGENTS = ("agent", "left-behind")
@@ -17,11 +18,15 @@ def asked_in(data: Mapping[str, Any], step: str = "") -> Question:
     story, text, context = (str(data.get(name) or "") for name in ("story", "text", "context"))
     kind = Kind.QUESTION if data.get("code") in _AGENTS else Kind.INTERVENTION
     cause, because, about = (str(data.get(name) or "") for name in ("cause", "because", "about"))
-    asked = Question(story, step, 0, text, context, options, recommended, kind=kind)
+    labels = tuple(str(label) for label in data.get("labels") or ())
+    asked = Question(story, step, 0, text, context, options, recommended, kind=kind, labels=labels)
     return bounded(asked._replace(cause=cause, because=because, about=about or "story"))
 
 
 def question_lines(asked: Question) -> Iterator[str]:
+    if asked.labels:
+        yield from choose_lines(asked)
+        return
     if asked.kind is Kind.INTERVENTION:
         yield head(asked)
         yield from (f"{MARGIN}{line}" for line in _lines(asked.context))

@@ -20,6 +20,7 @@ _ENDINGS = {
     "left": ("is left as it stands", "yellow"),
     "paused": ("is paused, as somebody asked", "yellow"),
     "pending": ("waits for others", "cyan"),
+    "session-over": ("has come to the end of a session", "green"),
 }
 
 

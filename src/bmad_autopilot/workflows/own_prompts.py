@@ -30,3 +30,19 @@ Read what is quoted below, and the code that it is about. Take the points one by
 the smallest change, and add a test that fails without the change where behaviour was wrong. A point that is
 mistaken is left as it is, with the reason given. Where checks failed, mend the cause and leave the checks as they
 are. Run the project's own checks before you end, and change no status on the board."""
+
+IMPLEMENT = """\
+Implement the task of {story}, whose file is `{story_file}`: read it whole, do what it asks, and nothing else.
+
+Look first at what the task refers to, at what the tasks it depends on have left in the code, and at how the
+project's own code and tests are written. Implement each requirement with the tests that would fail without it, and
+run the project's checks before you end. Where the file has boxes, tick those that are really done; else leave it
+as it is. Leave the file where it lies, and change no status, neither there nor on the board."""
+
+REVIEW = """\
+Review the work of {story}, whose task file is `{story_file}`. You did not write this code.
+
+Read what the task asks for, then every change since the baseline, tracked and untracked. Look for requirements not
+met, defects, errors nobody handles, tests that could not fail, holes in security, and what breaks the project's
+conventions. Change nothing in the code. Give your verdict as told below, with one line for each finding: where it
+is, what is wrong, and what would mend it."""

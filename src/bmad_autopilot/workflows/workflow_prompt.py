@@ -25,12 +25,14 @@ class Passing(NamedTuple):
     artefacts: tuple[tuple[str, str], ...]  # step, path
     variables_file: str  # for the step to write
     output_file: str
+    more: tuple[str, ...] = ()  # what else it is told, a paragraph each
 
 
 def workflow_prompt(context: StepContext, passing: Passing) -> str:
     parts = [
         *_opening(context, passing),
         f"This is step {passing.place}, `{inline(context.step.name)}`, of the workflow `{passing.workflow}`.",
+        *passing.more,
         *_before(passing),
         *history(context),
         _to_leave(context, passing),

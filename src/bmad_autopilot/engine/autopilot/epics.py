@@ -45,7 +45,7 @@ class Epics:
         self._git = Git(project.root.checkout)
         self._is_local = project.config.delivery == LOCAL
         self._left_alone: set[str] = set()  # epics whose pull request is somebody else's
-        self._is_ordered = project.config.dependencies == ORDER
+        self._is_ordered = project.config.dependencies == ORDER and not project.tasks
         self._told = False  # of dependencies that cannot be kept to
         self.graph: Graph = build((), ())  # as last looked at
         self.left: dict[str, float] = {}  # seconds of work, of each epic

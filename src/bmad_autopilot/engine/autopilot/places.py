@@ -8,6 +8,7 @@ from ...github.git import Git
 from ...github.history import branch_of
 from ...project.open import Project, open_project
 from ...project.root import Root
+from ...project.task_view import task_project
 from ..plain_environment import plain_environment
 from ..worktrees import Preparing, clear_place, worktrees_of
 from .lanes import Held
@@ -64,7 +65,8 @@ class Places:
 
     def _at(self, root: Root) -> Project:
         """With the settings of the owner's base branch, as every lane."""
-        return open_project(root.checkout)._replace(config=self._project.config)
+        opened = open_project(root.checkout)._replace(config=self._project.config)
+        return task_project(opened) if self._project.tasks else opened
 
     def clear(self, key: str) -> None:
         clear_place(self._worktrees, key, self._say)

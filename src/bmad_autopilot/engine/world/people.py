@@ -35,7 +35,7 @@ class PeopleDoors(Ground):
         own = question.cause == Cause.QUESTION
         kept = Kept(
             question.story,
-            question.call.step if question.call else "",
+            question.call.step if question.call else question.step,
             question.call.attempt if question.call else 0,
             question.text,
             question.context,
@@ -50,6 +50,7 @@ class PeopleDoors(Ground):
             cause=question.cause,
             about="workflow" if self.lane.is_workflow else "story",
             because=question.because,
+            labels=question.labels,
         )
         return ask(self.run, kept, time.time()).id
 

@@ -8,6 +8,7 @@ from ...agents.attempts import State, state_of
 from ...core.errors import ConflictError, FileError
 from ...core.owes import Owes
 from ...gates.look import WorkLook
+from ...project.skills import Skill
 from ...runs.agent_state import clear, read_agent_state
 from ...runs.layout import SESSION, folder_name
 from ...workflows.contract import agent_state
@@ -80,6 +81,9 @@ class WorkflowWorld(World):
         except ConflictError as error:
             self._await_turn(folder, error)
 
+    def _skill(self, step: Step, agent: str) -> Skill | None:
+        return skill_for(self.project, step, agent)
+
     def _job(self, folder: str, order: CallOrder) -> Job:
         project, step = self.project, order.step
         job = Job(
@@ -88,7 +92,7 @@ class WorkflowWorld(World):
             step,
             order.story,
             f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
-            skill=skill_for(project, step, order.agent),
+            skill=self._skill(step, order.agent),
             dollars=order.dollars,
             seconds=project.config.story_timeout_cap * 60.0 * order.times if order.times > 1 else 0.0,
             agent=order.agent,

@@ -1,0 +1,1 @@
+"""A flow's tasks, implemented batch by batch on a board of their own, as stories are."""

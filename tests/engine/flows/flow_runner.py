@@ -1,0 +1,21 @@
+"""Takes a flow to its end as a process of its own, so that it can be killed: every decision is made in advance."""
+
+import sys
+
+from bmad_autopilot.engine.flows.running import Wish, start_flow
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.workflows.flow_list import all_flows, flow_named
+
+CHOICES = {"gate": "proceed", "optional": "run", "boundary": "continue"}
+
+
+def main() -> int:
+    project = open_project(sys.argv[1])
+    flow = flow_named(all_flows(project.config), sys.argv[2])
+    end = start_flow(project, flow, Wish(unattended=CHOICES), told=lambda kind, data, at: None)
+    print(end.status, flush=True)
+    return end.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

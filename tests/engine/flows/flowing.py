@@ -1,0 +1,162 @@
+"""A project that goes through a flow, with an agent made of a few lines of Python."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bmad_autopilot.engine.flows.running import Wish, start_flow
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.runs.flow_state import FlowState
+from bmad_autopilot.runs.flow_state_store import load_flow_state
+from bmad_autopilot.workflows.flow_list import all_flows, flow_named
+from tests.engine.laning import Person, Ran
+
+STATE = "_docs/_autopilot_state.md"
+
+# Writes what the step owes, into the files that the prompt names. Notes under .git say what it does otherwise:
+# `fails-Plan` how often a step fails yet, `gate-Plan` a pipe that it waits at.
+AGENT = r"""
+import json, os, re, sys
+prompt, story = sys.argv[1:3]
+notes = ".git" if os.path.isdir(".git") else ".notes"
+os.makedirs(notes, exist_ok=True)
+place = re.search(r"This is step (\d+) of \d+, `([^`]+)`, of the workflow `([^`]+)`", prompt)
+
+def say(name):
+    with open(f"{notes}/ran", "a") as log: log.write(name + "\n")
+
+def put(path, text="Something worth reading about it.\n"):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w") as file: file.write(text)
+
+def wait(name):
+    gate = f"{notes}/gate-{name}"
+    if os.path.exists(gate): open(gate).read()
+
+def tasks(*names):
+    for name in names:
+        number = name.split("_")[0]
+        head = f"# {name}\n\n**Task**: {name}\n**Complexity**: 3 points\n**Dependencies**: none\n\nDo it.\n"
+        put(f"_docs/02_tasks/todo/{name}.md", head)
+    rows = "".join(f"| {name.split('_')[0]} | {name} | 3 | none |\n" for name in names)
+    head = "| Task | Name | Complexity | Dependencies |\n|---|---|---|---|\n"
+    put("_docs/02_tasks/_dependencies_table.md", head + rows)
+
+def draft():
+    os.makedirs("_docs/01_solution", exist_ok=True)
+    put(f"_docs/01_solution/solution_draft{len(os.listdir('_docs/01_solution')) + 1:02}.md")
+
+LEFT = {
+    "Problem": lambda: [put(f"_docs/00_problem/{n}") for n in
+        ("problem.md", "restrictions.md", "acceptance_criteria.md", "input_data/sample.csv")],
+    "Research": draft,
+    "Plan": lambda: [put("_docs/02_document/architecture.md"), put("_docs/02_document/FINAL_report.md")],
+    "UI Design": lambda: put("_docs/02_document/ui_design.md"),
+    "Decompose": lambda: tasks("01_first", "02_second"),
+    "Run Tests": lambda: None,
+    "Security Audit": lambda: put("_docs/05_security/security_report.md"),
+    "Performance Test": lambda: put("_docs/06_metrics/perf_1.md"),
+    "Deploy": lambda: [put("_docs/04_deploy/deployment_procedures.md"), put("_docs/04_deploy/deploy_scripts.md")],
+    "Document": lambda: [put("_docs/02_document/FINAL_report.md"), put("_docs/02_document/architecture.md")],
+    "Test Spec": lambda: put("_docs/02_document/tests/traceability-matrix.md"),
+    "Decompose Tests": lambda: tasks("01_test_parser", "02_test_cli"),
+    "Refactor": lambda: put("_docs/04_refactoring/01-first/FINAL_report.md"),
+    "New Task": lambda: tasks("03_export"),
+}
+
+if place:
+    name = re.sub(r" \(\d+\)$", "", place[2])
+    say(place[1] + " " + name)
+    for said in re.findall(r"`([^`]+sub-step\.txt)`", prompt)[:1]:
+        put(said, f"2 - middle of {name}\n")
+    wait(name)
+    fails = f"{notes}/fails-{name}"
+    left = int(open(fails).read()) if os.path.exists(fails) else 0
+    if left:
+        put(fails, str(left - 1))
+        sys.exit(1)
+    LEFT[name]()
+    for path in re.findall(r"^- `(.*variables.json)`: ", prompt, re.M):
+        put(path, json.dumps({"decisions": [f"{name} is done our way"]}))
+    for path in re.findall(r"^- `(.*output.md)`: ", prompt, re.M):
+        put(path, f"# {name}\n\nEverything about {name} is written down.\n")
+elif "Review the work" in prompt.split("\n")[0]:
+    say("review " + story)
+    put(f"_docs/02_tasks/{story}.review.json", json.dumps({"reviewResult": "approved", "summary": "Fine."}))
+else:
+    say("implement " + story)
+    wait("implement")
+    put(f"src/{story}.txt", "done")
+"""
+
+
+class FlowProject:
+    def __init__(self, root: Path, *, sources: bool = False, with_git: bool = True, settings: str = "") -> None:
+        self.root = root
+        root.mkdir(parents=True)
+        self.agent = root.parent / f"{root.name}-agent.py"  # not part of the project: it would be its source code
+        self.agent.write_text(AGENT)
+        command = [sys.executable, str(self.agent), "{prompt}", "{story}"]
+        check = json.dumps(f"{sys.executable} -c pass")
+        self.write(
+            "bmad-autopilot.toml",
+            f'agent = "stub"\n{settings}\n[agents.stub]\ncommand = {json.dumps(command)}\n\n'
+            f"[commands]\ntest = [{check}]\n",
+        )
+        if sources:
+            self.write("src/app.py", "print('hello')\n")
+        if with_git:
+            for words in (
+                ("init", "--quiet", "--initial-branch", "main"),
+                ("config", "user.name", "Sample"),
+                ("config", "user.email", "sample@example.invalid"),
+                ("config", "commit.gpgsign", "false"),
+                ("add", "--all"),
+                ("commit", "--quiet", "--message", "Begin"),
+            ):
+                self.git(*words)
+
+    def write(self, path: str, text: str = "Something worth reading.\n") -> Path:
+        place = self.root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        return place
+
+    def note(self, name: str, text: str) -> None:
+        (self.root / ".git" / name).write_text(text)
+
+    def git(self, *arguments: str) -> str:
+        ran = subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    def run(self, name: str = "greenfield", *, person: Person | None = None, **unattended: str) -> Ran:
+        log: list[tuple[str, Mapping[str, Any]]] = []
+
+        def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+            log.append((kind, dict(data)))
+
+        project = open_project(str(self.root))
+        flow = flow_named(all_flows(project.config), name)
+        wish = Wish(unattended=unattended)
+        return Ran(start_flow(project, flow, wish, told=told, human=person), log)
+
+    @property
+    def state(self) -> FlowState:
+        found = load_flow_state(str(self.root / STATE), inside=str(self.root))
+        assert found is not None
+        return found
+
+    @property
+    def ran(self) -> list[str]:
+        path = self.root / ".git" / "ran"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def subjects(self) -> list[str]:
+        """Of our commits, the oldest first."""
+        return self.git("log", "--reverse", "--committer=autopilot@", "--format=%s").splitlines()
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        return [(row.step, row.name, row.outcome) for row in self.state.completed]
