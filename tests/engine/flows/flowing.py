@@ -16,6 +16,19 @@ from tests.engine.laning import Person, Ran
 
 STATE = "_docs/_autopilot_state.md"
 
+# A small codebase with tests of its own, which are the project's checks.
+CODE = {
+    "README.md": "# Sums\n\nAdds up what a file of numbers holds.\n",
+    "sums/__init__.py": "",
+    "sums/parser.py": 'def numbers(text):\n    return [int(line) for line in text.split("\\n") if line.strip()]\n',
+    "sums/cli.py": "import sys\n\nfrom .parser import numbers\n\n\ndef main():\n"
+    "    print(sum(numbers(open(sys.argv[1]).read())))\n",
+    "tests/test_parser.py": "import unittest\n\nfrom sums.parser import numbers\n\n\n"
+    "class Numbers(unittest.TestCase):\n    def test_lines(self):\n"
+    '        self.assertEqual(numbers("1\\n\\n2\\n"), [1, 2])\n',
+    ".gitignore": "__pycache__/\n",
+}
+
 # Writes what the step owes, into the files that the prompt names. Notes under .git say what it does otherwise:
 # `fails-Plan` how often a step fails yet, `gate-Plan` a pipe that it waits at.
 AGENT = r"""
@@ -100,14 +113,14 @@ class FlowProject:
         self.agent = root.parent / f"{root.name}-agent.py"  # not part of the project: it would be its source code
         self.agent.write_text(AGENT)
         command = [sys.executable, str(self.agent), "{prompt}", "{story}"]
-        check = json.dumps(f"{sys.executable} -c pass")
+        check = json.dumps(f"{sys.executable} {'-m unittest discover -s tests' if sources else '-c pass'}")
         self.write(
             "bmad-autopilot.toml",
             f'agent = "stub"\n{settings}\n[agents.stub]\ncommand = {json.dumps(command)}\n\n'
             f"[commands]\ntest = [{check}]\n",
         )
-        if sources:
-            self.write("src/app.py", "print('hello')\n")
+        for path, text in CODE.items() if sources else ():
+            self.write(path, text)
         if with_git:
             for words in (
                 ("init", "--quiet", "--initial-branch", "main"),

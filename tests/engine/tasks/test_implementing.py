@@ -1,6 +1,8 @@
 """A flow's tasks, implemented for real: real git, a real process as the agent."""
 
+import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -14,6 +16,10 @@ from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
 from bmad_autopilot.runs.supervisor import hold
+from bmad_autopilot.sim.github.bare import BareRefs
+from bmad_autopilot.sim.github.clock import SimClock
+from bmad_autopilot.sim.github.model import VIEWER, SimGitHub
+from tests.engine.autopilot.piloting import Hurried
 from tests.engine.laning import Person
 from tests.engine.tasks.tasking import Tasking
 
@@ -249,3 +255,28 @@ def test_batches_are_delivered_as_epics_are(tmp_path: Path, parallel: int) -> No
     assert len(sample.files("done")) == 7
     assert sample.report().count("| done |") == 7
     assert sample.git("status", "--porcelain") == ""
+
+
+@pytest.mark.real
+def test_batches_go_through_pull_requests_once_the_plan_is_pushed(tmp_path: Path) -> None:
+    rules = 'merge = "auto"\nrequire_review = "none"\nrequire_checks = false'
+    sample = Tasking(tmp_path / "p", settings=rules)
+    refs = BareRefs(tmp_path / "hub.git")
+    with (sample.root / "bmad-autopilot.toml").open("a") as settings:
+        settings.write("\n[github]\ncheck_interval = 5\ncheck_grace = 1\n")
+    sample.commit("Settings")
+    sample.git("remote", "add", "origin", str(refs.folder))
+    sample.git("push", "--quiet", "origin", "main")
+    model = SimGitHub(SimClock(time.time()), refs, Random(3))
+    forge = Hurried(model)
+    sample.task("01_setup")
+    sample.task("02_part", "01")
+    waits = sample.run(wishes=Wishes(), forge=lambda git, remote: forge)
+    assert (waits.status, sample.ran()) == ("waiting", [])
+    assert "not on origin/main yet" in waits.why
+    sample.git("push", "--quiet", "origin", "main")
+    end = sample.run(wishes=Wishes(), forge=lambda git, remote: forge)
+    assert (end.status, end.tasks_done, end.why) == ("completed", 2, "")
+    assert [effect.kind for effect in model.effects.of("merge", by=VIEWER)] == ["merge", "merge"]
+    assert len(sample.ran()) == len(set(sample.ran())) == 4
+    assert sample.report().count("| done |") == 2
