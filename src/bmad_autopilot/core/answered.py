@@ -22,7 +22,7 @@ def answered(run: RunRecord, data: Data, at: float) -> None:
     elif means in ("close", "leave"):
         run.left_out = means
     elif means == "once-more":
-        run.story(str(asked.get("story", ""))).repeat = str(asked.get("step", ""))
+        run.story(str(asked["story"])).repeat = str(asked["step"])
     elif means == "more":
         run.allowance += 1.0
         run.hours_from = at

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.engine.autopilot.lookout import Lookout
 from bmad_autopilot.sim.github.ci import Job, SimCI, flaky
 from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.people import SimMaintainer
@@ -24,6 +25,7 @@ def test_what_fails_by_chance_costs_no_agent(
 ) -> None:
     monkeypatch.setattr(piloting, "STEP", 2.0)
     monkeypatch.setattr(piloting, "MOST_LOOKS", 400)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.05)  # time goes by from look to look
     pilot = Pilot(tmp_path / "p")
     SimCI(pilot.model, jobs)
     SimCopilot(pilot.model)

@@ -1,0 +1,38 @@
+"""What a flow's entries in a journal come to."""
+
+from bmad_autopilot.core.folding import fold
+from bmad_autopilot.core.records import RunRecord
+
+ASKED = {"question": "q1", "code": "gate", "story": "greenfield", "step": "Research", "stage": "gate-2-1"}
+
+
+def folded(*entries: tuple[str, dict[str, object]]) -> RunRecord:
+    return fold((kind, data, float(at)) for at, (kind, data) in enumerate(entries))
+
+
+def answered(means: str) -> tuple[str, dict[str, object]]:
+    return "answered", {"question": "q1", "answer": "…", "means": means, "by": "human"}
+
+
+def test_once_more_holds_until_the_step_is_begun_again() -> None:
+    run = folded(("asked", ASKED), answered("once-more"))
+    assert run.stories["greenfield"].repeat == "Research"
+    assert run.cleared == set()
+    begun = ("step", {"story": "greenfield", "number": 2, "step": "Research"})
+    assert folded(("asked", ASKED), answered("once-more"), begun).stories["greenfield"].repeat == ""
+
+
+def test_what_was_let_pass_is_remembered_by_its_stage() -> None:
+    run = folded(("asked", ASKED), answered("go-on"))
+    assert run.cleared == {"gate-2-1:greenfield"}
+    assert run.stories == {}
+
+
+def test_what_stands_in_the_state_file_is_added_up() -> None:
+    run = folded(("state", {"recorded": ["step:1"]}), ("state", {}), ("state", {"recorded": ["step:2", "q1"]}))
+    assert run.recorded == {"step:1", "step:2", "q1"}
+
+
+def test_the_step_whose_tasks_are_due() -> None:
+    assert folded().implementing == ""
+    assert folded(("implementing", {"step": "Implement"})).implementing == "Implement"
