@@ -3,7 +3,13 @@
 from bmad_autopilot.core.folding import fold
 from bmad_autopilot.core.records import RunRecord
 
-ASKED: dict[str, object] = {"question": "q1", "code": "gate", "story": "greenfield", "step": "Research", "stage": "gate-2-1"}
+ASKED: dict[str, object] = {
+    "question": "q1",
+    "code": "gate",
+    "story": "greenfield",
+    "step": "Research",
+    "stage": "gate-2-1",
+}
 
 
 def folded(*entries: tuple[str, dict[str, object]]) -> RunRecord:
