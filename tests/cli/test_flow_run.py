@@ -107,6 +107,18 @@ def test_another_flow_than_the_one_under_way_is_refused(tmp_path: Path) -> None:
     assert (unknown.code, "there is no such flow" in unknown.err) == (2, True)
 
 
+def test_rows_of_a_flow_that_nobody_knows_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    project = under_way(tmp_path / "p")
+    path = project.root / STATE
+    path.write_text(path.read_text().replace("flow: greenfield", "flow: release-train"))
+    before = path.read_bytes()
+    ran = run_bmad("flow", "run", "greenfield", cwd=project.root)
+    assert (ran.code, project.ran) == (2, [])
+    assert f"{STATE} is another flow's state file" in ran.err
+    assert "flow: release-train" in ran.err
+    assert path.read_bytes() == before
+
+
 def test_where_none_is_under_way_a_person_chooses(tmp_path: Path) -> None:
     project = FlowProject(tmp_path / "p", sources=True)
     ran = run_bmad("flow", "run", "greenfield", cwd=project.root)

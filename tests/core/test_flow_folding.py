@@ -40,5 +40,10 @@ def test_what_stands_in_the_state_file_is_added_up() -> None:
 
 
 def test_the_step_whose_tasks_are_due() -> None:
+    begun = ("implementing", {"step": "Implement"})
     assert folded().implementing == ""
-    assert folded(("implementing", {"step": "Implement"})).implementing == "Implement"
+    assert folded(begun).implementing == "Implement"
+    run = folded(begun, ("implemented", {"step": "Implement", "outcome": "2 tasks done"}))
+    assert run.implementing == ""
+    assert run.implemented == [{"step": "Implement", "outcome": "2 tasks done"}]
+    assert folded(begun, ("restarted", {"story": "greenfield"})).implementing == ""

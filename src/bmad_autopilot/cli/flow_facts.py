@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from ..engine.flows.standing import Looked, Standing
+    from ..workflows.flow_list import Flow
 
 
 def flows_of(ctx: click.Context) -> "Looked":
@@ -45,6 +46,7 @@ def meant_flow(looked: "Looked", name: str | None) -> "Standing":
     if name is None:
         return the_flow(looked)
     wanted, chosen = flow_named(looked.flows, name), looked.chosen
+    _refuse_another(looked, wanted)
     if chosen is None or chosen.flow is wanted or not _keeps_from(chosen, looked.standing(wanted)):
         return looked.standing(wanted)
     kept = chosen.path.removesuffix(".md")
@@ -53,6 +55,24 @@ def meant_flow(looked: "Looked", name: str | None) -> "Standing":
         found=looked.choice.why,
         expected=command("flow", "run", chosen.flow.name),
         hint=f"to change over, move its state file away: mv {chosen.path} {kept}.{chosen.flow.name}.md",
+    )
+
+
+def _refuse_another(looked: "Looked", wanted: "Flow") -> None:
+    """A state file of a flow that nobody knows here: its rows are none of this one's."""
+    from ..engine.flows.standing import state_path
+    from ..workflows.flow_list import find_flow
+
+    state = looked.states.get(wanted.head.state)
+    named = state.flow.strip() if state is not None else ""
+    if not named or find_flow(looked.flows, named) is not None:
+        return
+    path = state_path(looked.project, wanted)
+    raise UsageError(
+        f"{path} is another flow's state file",
+        found=f"flow: {named[:60]}",
+        expected=f"flow: {wanted.name}",
+        hint=f"if that is meant, write it there; else move it away: mv {path} {path.removesuffix('.md')}.old.md",
     )
 
 

@@ -165,6 +165,7 @@ def _restarted(run: RunRecord, data: Data, at: float) -> None:
     """As if this run had never taken it up."""
     run.stories.pop(str(data["story"]), None)
     run.epic_closed = False
+    run.implementing = ""
     run.commits.pop("epic", None)
     run.turn += 1
     if run.question is not None and run.question.get("story") == data["story"]:
@@ -221,6 +222,11 @@ def _implementing(run: RunRecord, data: Data, at: float) -> None:
     run.implementing = str(data["step"])
 
 
+def _implemented(run: RunRecord, data: Data, at: float) -> None:
+    run.implementing = ""
+    run.implemented.append({"step": str(data["step"]), "outcome": str(data["outcome"])})
+
+
 def _resting(run: RunRecord, data: Data, at: float) -> None:
     run.resting = data.get("until")
 
@@ -250,6 +256,7 @@ _KINDS: dict[str, Callable[[RunRecord, Data, float], None]] = {
     "epic": _epic,
     "state": _state,
     "implementing": _implementing,
+    "implemented": _implemented,
     "resting": _resting,
     "waiting": _idle,
     "left": _idle,

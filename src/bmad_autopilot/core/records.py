@@ -130,7 +130,8 @@ class RunRecord:
     variables: dict[str, Any] = field(default_factory=dict)  # what its steps have left for those after them
     checkpoints: list[Data] = field(default_factory=list)
     cleared: set[str] = field(default_factory=set)  # human checkpoints that somebody let pass, as `stage:story`
-    implementing: str = ""  # of a flow: the step whose tasks are due
+    implementing: str = ""  # of a flow: the step whose tasks are due, or under way
+    implemented: list[Data] = field(default_factory=list)  # of a flow: steps whose tasks are done
     recorded: set[str] = field(default_factory=set)  # of a flow: what its state file has, `step:4`, `q3`
     settings: str = ""  # the digest of the settings it goes by, where somebody was asked; "": of its beginning
     keeps_settings: bool = False  # those of its beginning, though they have changed since

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.engine.flows.by_hand import reset_step
+from bmad_autopilot.project.open import open_project
+from bmad_autopilot.workflows.flow_list import all_flows, flow_named
 from tests.engine.flows.flowing import FlowProject
 from tests.engine.laning import Person
 
@@ -98,7 +101,7 @@ def test_a_failed_step_is_presented_also_where_its_run_is_gone(tmp_path: Path) -
     project.write(
         "_docs/_autopilot_state.md",
         "# Autopilot State\n## Current Step\nflow: greenfield\nstep: 1\nname: Problem\nstatus: failed\n"
-        "retry_count: 3\n## Blockers\n- Step 1 Problem: nobody knows the problem\n",
+        "retry_count: 3\n## Blockers\n- Step 1 Problem: failed 3 times: nobody knows the problem\n",
     )
     ran = project.run()
     assert (ran.end.exit_code, ran.questions, project.ran) == (3, ["flow-failed"], [])
@@ -198,12 +201,7 @@ def test_an_implement_step_without_tasks_says_so(tmp_path: Path) -> None:
 
 def test_a_new_task_may_be_followed_by_another(tmp_path: Path) -> None:
     project = FlowProject(tmp_path / "p", sources=True)
-    for name in (
-        *("02_document/FINAL_report.md", "02_document/tests/traceability-matrix.md"),
-        *("02_tasks/_dependencies_table.md", "02_tasks/done/01_test.md"),
-        *("03_implementation/implementation_report_tests.md", "04_refactoring/01/FINAL_report.md"),
-    ):
-        project.write(f"_docs/{name}")
+    _tested(project)
     ran = project.run("existing-code", person=Person("C", "A"))
     assert ran.questions == ["boundary", "boundary"]
     assert ran.entries("asked")[0]["options"] == ["new-session", "continue", "another"]
@@ -217,6 +215,81 @@ def test_a_step_that_was_cut_short_is_told_where_it_stood(tmp_path: Path) -> Non
     project.run()
     prompts = sorted((project.root / "_bmad-output/.runs").rglob("steps/01-*/attempt-2/prompt.md"))
     assert "cut short at sub-step 2 - middle of Problem" in prompts[0].read_text()
+
+
+def test_a_second_turn_goes_through_its_tasks_and_all_that_follows(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p", sources=True)
+    _tested(project)
+    through = {"boundary": "continue", "optional": "skip"}
+    assert project.run("existing-code", **through).end.status == "completed"
+    first = ["7 New Task", "implement 1-1-export", "review 1-1-export", "9 Run Tests", "12 Deploy"]
+    assert project.ran == first
+    assert ("8", "Implement", "1 task done, of 2 in all") in project.rows()
+    opened = open_project(str(project.root))
+    reset_step(opened, flow_named(all_flows(opened.config), "existing-code"), "7")
+    project.agent.write_text(project.agent.read_text().replace("03_export", "04_import"))
+    assert project.run("existing-code", **through).end.status == "completed"
+    second = ["7 New Task", "implement 2-1-import", "review 2-1-import", "9 Run Tests", "12 Deploy"]
+    assert project.ran == first + second
+
+
+def test_a_task_that_comes_later_has_the_tests_run_again(tmp_path: Path) -> None:
+    project = _until_tests(FlowProject(tmp_path / "p"))
+    assert project.run(optional="skip").end.status == "completed"
+    before = project.ran
+    name = "04_more"
+    text = f"# {name}\n\n**Task**: {name}\n**Complexity**: 1 points\n**Dependencies**: none\n\nDo it.\n"
+    project.write(f"_docs/02_tasks/todo/{name}.md", text)
+    assert project.run(optional="skip").end.status == "completed"
+    assert project.ran[len(before) :] == ["implement 1-1-more", "review 1-1-more", "7 Run Tests", "10 Deploy"]
+
+
+def test_a_person_leaves_out_a_step_that_has_an_older_row(tmp_path: Path) -> None:
+    project = _until_tests(FlowProject(tmp_path / "p"))
+    rows = "".join(
+        f"| {step} | {name} | 2026-01-01 | done |\n" for step, name in ((7, "Run Tests"), (8, "Security Audit"))
+    )
+    project.write(
+        "_docs/_autopilot_state.md",
+        "# Autopilot State\n## Current Step\nflow: greenfield\nstep: 9\nname: Performance Test\n"
+        "status: not_started\n## Completed Steps\n| Step | Name | Completed | Key Outcome |\n|---|---|---|---|\n"
+        + rows,
+    )
+    ran = project.run(optional="skip")
+    assert ran.questions == ["optional", "optional"]
+    assert ran.end.status == "completed"
+
+
+def test_a_failed_step_that_is_named_by_a_word_is_not_tried_again(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p")
+    project.write(
+        "_docs/_autopilot_state.md",
+        "# Autopilot State\n## Current Step\nflow: greenfield\nstep: Problem\nname: Problem\nstatus: failed\n"
+        "retry_count: 3\n## Blockers\n- Step 9 needs the customer's load profile\n"
+        "- Step 1 Problem: failed 3 times: nobody knows\n",
+    )
+    ran = project.run()
+    assert (ran.questions, project.ran) == (["flow-failed"], [])
+    project.run(person=Person("retry"))
+    assert project.state.blockers == ("Step 9 needs the customer's load profile",)
+
+
+def test_what_every_round_of_a_step_has_left_is_committed(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p")
+    project.run(person=Person("A", "B"))
+    assert project.git("ls-files", "_docs/01_solution").splitlines() == [
+        "_docs/01_solution/solution_draft01.md",
+        "_docs/01_solution/solution_draft02.md",
+    ]
+
+
+def _tested(project: FlowProject) -> None:
+    for name in (
+        *("02_document/FINAL_report.md", "02_document/tests/traceability-matrix.md"),
+        *("02_tasks/_dependencies_table.md", "02_tasks/done/01_test.md"),
+        *("03_implementation/implementation_report_tests.md", "04_refactoring/01/FINAL_report.md"),
+    ):
+        project.write(f"_docs/{name}")
 
 
 def _planned(project: FlowProject) -> None:

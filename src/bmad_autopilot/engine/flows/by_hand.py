@@ -25,6 +25,7 @@ from ...workflows.flow_place import locate, part_of
 from ...workflows.flow_record import DONE
 from ...workflows.flow_record import index_of as find_step
 from .looking import look_at
+from .position import is_ours
 from .standing import Standing, look_at_flow, run_of, session_of
 
 BY_PERSON = "by a person"
@@ -61,7 +62,7 @@ def skip_step(project: Project, flow: Flow, wanted: str) -> Standing:
             raise _not_here(standing, index, "can be skipped")
         _let_go(standing)
         row = _row(flow, index, f"skipped {BY_PERSON}")
-        state = _forgiven(_state(standing), _number(flow, index))
+        state = _forgiven(flow, _state(standing), _number(flow, index))
         state = state._replace(completed=(*state.completed, *_unlisted(standing, index), row))
         after = index + 1 if index + 1 < len(flow.steps) else None
         place = locate(flow.steps, look_at(project, [flow]), _moved(flow, state, after))
@@ -74,7 +75,7 @@ def retry_step(project: Project, flow: Flow, wanted: str) -> Standing:
         index = step_named(flow, wanted)
         if index != standing.place.index:
             raise _not_here(standing, index, "can be tried again")
-        state = _forgiven(_state(standing), _number(flow, index))
+        state = _forgiven(flow, _state(standing), _number(flow, index))
         _keep(project, standing, _moved(flow, state, index))
         _answer_retry(standing)
         return look_at_flow(project, flow)
@@ -87,7 +88,7 @@ def reset_step(project: Project, flow: Flow, wanted: str) -> Standing:
         _let_go(standing)
         state = _state(standing)
         rows = (*state.completed, *_unlisted(standing, index), _row(flow, index, f"reset {BY_PERSON}"))
-        others = tuple(one for one in state.blockers if not one.startswith("Step "))
+        others = tuple(one for one in state.blockers if not is_ours(one, flow.steps))
         state = state._replace(completed=rows, retries=(), blockers=others)
         _keep(project, standing, _moved(flow, state, index))
         return look_at_flow(project, flow)
@@ -184,8 +185,10 @@ def _state(standing: Standing) -> FlowState:
     return standing.state or FlowState(flow=standing.flow.name)
 
 
-def _forgiven(state: FlowState, number: str) -> FlowState:
-    own = tuple(one for one in state.blockers if not one.startswith(f"Step {number} "))
+def _forgiven(flow: Flow, state: FlowState, number: str) -> FlowState:
+    own = tuple(
+        one for one in state.blockers if not (one.startswith(f"Step {number} ") and is_ours(one, flow.steps))
+    )
     return state._replace(retries=tuple(row for row in state.retries if row.step != number), blockers=own)
 
 

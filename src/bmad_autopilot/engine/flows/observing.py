@@ -64,7 +64,7 @@ def _decision(lane: Lane, run: RunRecord, look: Look, step: FlowStep) -> tuple[D
         return Decision.NONE, ""
     begun = record is not None and bool(record.calls)
     for decision, due in (
-        (Decision.FAILED, not begun and state_says_failed(look.flow.sight.state, step)),
+        (Decision.FAILED, not begun and state_says_failed(lane.workflow.steps, look.flow.sight.state, step)),
         (Decision.BOUNDARY, not begun and _ends_session(lane, look.story, step)),
         (Decision.GATE, _is_at_gate(look.flow.sight, begun, call, lane, step)),
         (Decision.OPTIONAL, not begun and part.optional),

@@ -3,6 +3,7 @@
 import time
 
 from ...core.flow_state import FlowState, LastSession
+from ...core.records import StepRecord, StoryRecord
 from ...core.rules import Rule
 from ..committing import run_id
 from ..doors import CommitOrder
@@ -41,14 +42,23 @@ def commit_step(loop: Loop, look: Look) -> CommitOrder:
         look.story.key,
         f"{loop.lane.key}: {record.step}",
         str(ended.get("summary", "")),
-        calls=tuple(call_id(record, call) for call in record.calls),
+        calls=tuple(call_id(one, call) for one in _same(look.story, record) for call in one.calls),
     )
+
+
+def _same(story: StoryRecord, record: StepRecord) -> list[StepRecord]:
+    """With what an earlier round of the same step has left, which nobody has committed."""
+    before = [one for one in story.steps if one.number <= record.number and one.step == record.step]
+    return [one for one in before if commit_label(one) not in story.commits]
 
 
 def implement(loop: Loop, look: Look, rule: Rule) -> str:
     """Somebody else runs them: lanes of their own, on a board of their own."""
     step = look.at.step
     assert step is not None
+    assert look.flow is not None
     loop.note("implementing", step=step.name)
+    under_way = look.flow.wanted.state._replace(status="in_progress")
+    loop.doors.flow().keep(with_session(under_way, loop.doors.now(), "completed step", ""))
     loop.note("waiting")
     return TASKS

@@ -15,6 +15,12 @@ def part_of(step: Step) -> FlowPart:
     return step.flow
 
 
+def is_ours(blocker: str, steps: Sequence[Step]) -> bool:
+    """A line among the blockers that we have written, and take away again; what people write there stays."""
+    heads = (f"Step {part_of(step).number} {title_of(step)}: " for step in steps)
+    return any(blocker.startswith((f"{head}failed ", f"{head}waits for an answer")) for head in heads)
+
+
 def title_of(step: Step) -> str:
     """What the state file calls it."""
     return step.name.removesuffix(f" ({part_of(step).number})")

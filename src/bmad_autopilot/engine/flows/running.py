@@ -5,13 +5,16 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ...board.tasks import read_tasks
 from ...core.commands import command
 from ...core.errors import AutopilotError, FileError
+from ...core.folding import fold
 from ...github.git import Git
 from ...github.ground import look_at_ground
 from ...project.open import Project
 from ...runs.finding import Run, unfinished
 from ...runs.flow_state_store import load_flow_state, set_flow_state
+from ...runs.journal import Journal
 from ...runs.layout import SESSION, runs_folder
 from ...runs.question import By
 from ...runs.questions import answer, questions_of
@@ -19,12 +22,13 @@ from ...runs.requests import clear_request
 from ...runs.state import Status
 from ...workflows.flow_list import Flow, places_of
 from ..autopilot.wishes import Wishes
-from ..driving import NOTHING, RunEnd, drive, go_on, lane_of, supervise
+from ..driving import NOTHING, RunEnd, drive, go_on, lane_at, lane_of, supervise
 from ..lane import Lane
 from ..onlookers import Human, Told
 from ..policy import checks_of, with_policy
 from ..running import new_folder
 from ..setting_out import NO_CAPS, Caps
+from .about import TASKS_FOLDER
 from .performing import BOUNDARY, TASKS, with_session
 from .position import index_of, part_of, told_apart
 from .questions import BOUNDARY as BOUNDARY_QUESTION
@@ -114,43 +118,65 @@ def _begin_session(run: Run) -> None:
 def _to_end(
     project: Project, folder: str, wish: Wish, told: Told, human: Human | None, lane: Lane | None
 ) -> RunEnd:
-    """`lane`: of a new run."""
-    before = ""
+    """`lane`: of a new run. Tasks that were under way when it was cut short come first."""
+    end = _at_tasks(folder) if lane is None else None
     for _ in range(MAX_ROUNDS):
         if lane is not None:
             known = places_of(project)  # what a flow's words call BMAD's folders
             end, lane = drive(project, lane, folder, told, human, resumed=False, variables=known), None
-        else:
+        elif end is None:
             end = go_on(project, folder, told, human, wish.caps, unattended=wish.unattended)
         if end.status != TASKS:
             break
-        from ..tasks.implementing import implement_tasks  # all that runs epics
-
-        if end.record.implementing == before:
-            raise _no_tasks(before)
-        before = end.record.implementing
-        step = _tasks_step(end)
-        done = implement_tasks(
-            project,
-            step,
-            told=told,
-            human=human,
-            caps=wish.caps,
-            unattended=wish.unattended,
-            wishes=wish.delivery,
-            allow_dirty=True,
-        )
-        if done.status != "completed":
-            if done.why:
-                told("notice", {"text": f"{before}: {done.why}"}, time.time())
-            end = end._replace(status=done.status)
+        status = _implement(project, end, wish, told, human)
+        if status != "completed":
+            end = end._replace(status=status)
             break
+        end = None
+    assert end is not None, "more rounds of tasks than anybody plans"
     _close_session(project, end)
     return end
 
 
+def _at_tasks(folder: str) -> RunEnd | None:
+    lane = lane_at(folder)
+    record = fold((one.kind, one.data, one.at) for one in Journal(folder, lambda value: value).entries())
+    return RunEnd(TASKS, record, folder, lane, resumed=True) if lane is not None and record.implementing else None
+
+
+def _implement(project: Project, end: RunEnd, wish: Wish, told: Told, human: Human | None) -> str:
+    """How its tasks ended. What came of them is written down: by it the steps after them are due once more."""
+    from ..tasks.implementing import implement_tasks  # all that runs epics
+
+    name = end.record.implementing
+    done = implement_tasks(
+        project,
+        _tasks_step(end),
+        told=told,
+        human=human,
+        caps=wish.caps,
+        unattended=wish.unattended,
+        wishes=wish.delivery,
+        allow_dirty=True,
+    )
+    if done.status != "completed":
+        if done.why:
+            told("notice", {"text": f"{name}: {done.why}"}, time.time())
+        return done.status
+    if not done.report:
+        _close_session(project, end._replace(status="failed"))
+        raise _no_tasks(name)
+    total = len(read_tasks(os.path.join(project.root.checkout, TASKS_FOLDER)).tasks)
+    tasks = "1 task" if done.tasks_done == 1 else f"{done.tasks_done} tasks"
+    journal = Journal(end.folder, lambda value: value)
+    try:
+        journal.append("implemented", step=name, outcome=f"{tasks} done, of {total} in all")
+    finally:
+        journal.close()
+    return done.status
+
+
 def _no_tasks(step: str) -> AutopilotError:
-    """They are over, and what the step must leave is not there: there were none."""
     return AutopilotError(
         f"{step} has no tasks",
         expected="files in _docs/02_tasks/todo",

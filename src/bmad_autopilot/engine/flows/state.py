@@ -13,7 +13,7 @@ from ..doors import Doors
 from ..lane import Lane
 from ..looking import call_id
 from ..position import Position
-from .position import FAILURES, failures, index_of, part_of, title_of
+from .position import FAILURES, failures, index_of, is_ours, part_of, title_of
 from .sight import Sight, Wanted
 
 MAX_CELL = 200
@@ -32,8 +32,13 @@ def _compared(state: FlowState) -> FlowState:
     return state._replace(last=LastSession(), diagnostics=())
 
 
-def state_says_failed(state: FlowState | None, step: Step) -> bool:
-    return state is not None and state.status == "failed" and state.step == str(part_of(step).number)
+def state_says_failed(steps: Sequence[Step], state: FlowState | None, step: Step) -> bool:
+    return state is not None and state.status == "failed" and is_at(steps, state, step)
+
+
+def is_at(steps: Sequence[Step], state: FlowState, step: Step) -> bool:
+    """The state file stands at this step, by its number or by its name."""
+    return record_of(steps, state).current == steps.index(step)
 
 
 def wanted_state(
@@ -42,9 +47,9 @@ def wanted_state(
     today = time.strftime("%Y-%m-%d", time.localtime(doors.now()))
     before = sight.state or FlowState()
     new = list(_unrecorded(run, story, lane.workflow.steps))
-    listed = {row.step for row in record_of(lane.workflow.steps, before).rows.values()}
+    listed = {(row.step, row.outcome) for row in record_of(lane.workflow.steps, plain(before)).rows.values()}
     # Killed after it was written and before that was noted: it is there, and is not written again.
-    rows = [row for _, row, _ in new if row and row.step not in listed]
+    rows = [row for _, row, _ in new if row and (row.step, row.outcome) not in listed]
     found = _found(lane.workflow.steps, sight, at, {row.step for row in rows})
     rows = sorted((*found, *rows), key=lambda row: int(row.step))
     completed = (*before.completed, *(row._replace(completed=today) for row in rows))
@@ -53,7 +58,7 @@ def wanted_state(
         completed=completed,
         decisions=_with(before.decisions, (said for _, _, decided in new for said in decided)),
     )
-    state = _current(doors, run, story, state, at)
+    state = _current(doors, lane, run, state, at)
     return Wanted(state, tuple(name for name, _, _ in new))
 
 
@@ -92,6 +97,10 @@ def _unrecorded(
         if record.accepted and name not in run.recorded and index is not None:
             ended = record.last.ended if record.last and record.last.ended else {}
             yield name, _row(steps[index], _outcome(ended)), _decisions(ended)
+    for number, done in enumerate(run.implemented, 1):
+        name, index = f"tasks:{number}", index_of(steps, str(done["step"]))
+        if name not in run.recorded and index is not None:
+            yield name, _row(steps[index], one_line(done["outcome"])), ()
     for answer in run.answers:
         name = str(answer.get("question", ""))
         if name not in run.recorded:
@@ -140,18 +149,19 @@ def _decided(answer: Data) -> tuple[str, ...]:
 # where it stands
 
 
-def _current(doors: Doors, run: RunRecord, story: StoryRecord, state: FlowState, at: Position) -> FlowState:
+def _current(doors: Doors, lane: Lane, run: RunRecord, state: FlowState, at: Position) -> FlowState:
     step, record = at.step, at.record
-    others = tuple(one for one in state.blockers if not one.startswith("Step "))
+    others = tuple(one for one in state.blockers if not is_ours(one, lane.workflow.steps))
     if step is None:
         over = state._replace(step=DONE, name=DONE, status="completed", sub_step="", retry_count=0)
         return over._replace(retries=(), blockers=others)
     number = str(part_of(step).number)
-    is_same = state.step == number
+    is_same = is_at(lane.workflow.steps, state, step)
     calls = record.calls if record is not None else []
     if is_same and not calls and not _is_forgiven(run, step):  # of a run that is gone, or of somebody's own hand
         status = state.status if state.status in ("in_progress", "failed") else "not_started"
-        return state._replace(name=title_of(step), status=status)
+        status = "in_progress" if run.implementing == step.name else status
+        return state._replace(step=number, name=title_of(step), status=status)
     failed = _has_failed(run, record)
     retries = tuple(row for row in state.retries if _counts(row, number, record)) if is_same else ()
     state = state._replace(

@@ -18,6 +18,7 @@ from ..doors import CallOrder, CommitOrder, Gathered
 from ..world.workflow_world import WorkflowWorld
 from .desk import SUBSTEP, FlowDesk
 from .position import part_of
+from .state import is_at
 
 MAX_EXCERPT = 4000
 
@@ -48,7 +49,7 @@ class FlowWorld(WorkflowWorld):
     def _passing(self, folder: str, order: CallOrder) -> Passing:
         order = order._replace(step=self._step(order.step.name) or order.step)
         state = self._desk.look().state
-        is_here = state is not None and state.step == str(part_of(order.step).number)
+        is_here = state is not None and is_at(self.lane.workflow.steps, state, order.step)
         about = FlowPassing(
             self.lane.path,
             state.decisions if state else (),
