@@ -46,6 +46,7 @@ def test_it_says_where_it_stands_then_goes_on_to_the_end_of_the_session(tmp_path
     assert "next  the session is over, and Implement comes in the next" in shown.out
 
 
+@pytest.mark.real
 def test_the_next_command_is_the_next_session(tmp_path: Path) -> None:
     project = under_way(tmp_path / "p")
     assert run_bmad("flow", "run", cwd=project.root).code == 3
@@ -63,6 +64,7 @@ def test_the_next_command_is_the_next_session(tmp_path: Path) -> None:
     assert runs_of(project) == before
 
 
+@pytest.mark.real
 def test_through_the_end_of_a_session_with_events_as_documented(tmp_path: Path) -> None:
     project = under_way(tmp_path / "p")
     ran = run_bmad("flow", "run", "--through", "--optional", "skip", "--json", cwd=project.root)

@@ -148,6 +148,7 @@ def fail_at_plan(root: Path) -> FlowProject:
     return project
 
 
+@pytest.mark.real
 def test_retry_answers_the_run_that_waits_for_it(tmp_path: Path) -> None:
     project = fail_at_plan(tmp_path / "p")
     shown = run_bmad("flow", cwd=project.root)
@@ -172,6 +173,7 @@ def test_skip_where_a_run_waits(tmp_path: Path) -> None:
     assert [row for row in project.rows() if row[0] == "3"] == [("3", "Plan", "skipped by a person")]
 
 
+@pytest.mark.real
 def test_reset_where_a_run_waits(tmp_path: Path) -> None:
     project = fail_at_plan(tmp_path / "p")
     assert run_bmad("flow", "reset", "1", cwd=project.root).code == 0

@@ -1,5 +1,7 @@
 """What a flow's entries in a journal come to."""
 
+from collections.abc import Mapping
+
 from bmad_autopilot.core.folding import fold
 from bmad_autopilot.core.records import RunRecord
 
@@ -12,7 +14,7 @@ ASKED: dict[str, object] = {
 }
 
 
-def folded(*entries: tuple[str, dict[str, object]]) -> RunRecord:
+def folded(*entries: tuple[str, Mapping[str, object]]) -> RunRecord:
     return fold((kind, data, float(at)) for at, (kind, data) in enumerate(entries))
 
 

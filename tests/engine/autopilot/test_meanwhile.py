@@ -162,6 +162,7 @@ def test_our_branch_is_overwritten(pilot: Pilot) -> None:
     assert not pilot.effects("merge", "push")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("is_admin", [False, True])
 def test_a_rule_of_the_branch_that_is_not_met(pilot: Pilot, is_admin: bool) -> None:
     """A check that is required never reports. An administrator's login would be let through."""

@@ -220,15 +220,14 @@ def test_a_step_that_was_cut_short_is_told_where_it_stood(tmp_path: Path) -> Non
 def test_a_second_turn_goes_through_its_tasks_and_all_that_follows(tmp_path: Path) -> None:
     project = FlowProject(tmp_path / "p", sources=True)
     _tested(project)
-    through = {"boundary": "continue", "optional": "skip"}
-    assert project.run("existing-code", **through).end.status == "completed"
+    assert project.run("existing-code", boundary="continue", optional="skip").end.status == "completed"
     first = ["7 New Task", "implement 1-1-export", "review 1-1-export", "9 Run Tests", "12 Deploy"]
     assert project.ran == first
     assert ("8", "Implement", "1 task done, of 2 in all") in project.rows()
     opened = open_project(str(project.root))
     reset_step(opened, flow_named(all_flows(opened.config), "existing-code"), "7")
     project.agent.write_text(project.agent.read_text().replace("03_export", "04_import"))
-    assert project.run("existing-code", **through).end.status == "completed"
+    assert project.run("existing-code", boundary="continue", optional="skip").end.status == "completed"
     second = ["7 New Task", "implement 2-1-import", "review 2-1-import", "9 Run Tests", "12 Deploy"]
     assert project.ran == first + second
 

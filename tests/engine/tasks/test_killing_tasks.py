@@ -61,7 +61,7 @@ def test_killed_again_and_again_it_repeats_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        "tasks/finishing",
+        pytest.param("tasks/finishing", marks=pytest.mark.real),
         pytest.param("tasks/planning", marks=pytest.mark.real),
         pytest.param("tasks/books", marks=pytest.mark.real),
         pytest.param("board/task_board", marks=pytest.mark.real),
