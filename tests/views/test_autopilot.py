@@ -128,6 +128,12 @@ def test_the_events_are_as_their_schema_says() -> None:
             {"story": "epic-1.pr-2", "why": "points", "points": [{}, {}]},
             "round 2  reviewers want something: 2 points",
         ),
+        (
+            "pull-round",
+            {"story": "epic-1.pr-1", "why": "red", "points": [{}]},
+            "round 1  checks have failed there, and reviewers want something: 1 point",
+        ),
+        ("pull-round", {"story": "epic-1.pr-1", "why": "red"}, "round 1  checks have failed there"),
         ("base-taken", {"sha": "c", "base": "d" * 40, "branch": "main"}, "base taken in  main at ddddddd"),
         (
             "merged",

@@ -9,8 +9,11 @@ from .facts import terminal
 from .flow_facts import complete_step, flows_of, the_flow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..engine.flows.standing import Standing
     from ..project.open import Project
+    from ..workflows.flow_list import Flow
 
 _STEP = click.argument("step", shell_complete=complete_step)
 
@@ -20,12 +23,9 @@ _STEP = click.argument("step", shell_complete=complete_step)
 @click.pass_context
 def skip(ctx: click.Context, step: str) -> None:
     """Go on without STEP (its number or name), which must be the one in hand. Its files stay as they are."""
-    from ..engine.flows.by_hand import skip_step, step_named
+    from ..engine.flows.by_hand import skip_step
 
-    looked = flows_of(ctx)
-    flow = the_flow(looked).flow
-    at = step_named(flow, step)
-    _tell(ctx, looked.project, at, skip_step(looked.project, flow, step), "skipped")
+    _decide(ctx, step, skip_step, "skipped")
 
 
 @click.command(short_help="Have a step that has failed tried again.")
@@ -33,12 +33,9 @@ def skip(ctx: click.Context, step: str) -> None:
 @click.pass_context
 def retry(ctx: click.Context, step: str) -> None:
     """Have STEP (its number or name) tried again: what failed before does not count any more."""
-    from ..engine.flows.by_hand import retry_step, step_named
+    from ..engine.flows.by_hand import retry_step
 
-    looked = flows_of(ctx)
-    flow = the_flow(looked).flow
-    at = step_named(flow, step)
-    _tell(ctx, looked.project, at, retry_step(looked.project, flow, step), "will be tried again")
+    _decide(ctx, step, retry_step, "will be tried again")
 
 
 @click.command(short_help="Have a step, and all after it, done anew.")
@@ -47,18 +44,20 @@ def retry(ctx: click.Context, step: str) -> None:
 def reset(ctx: click.Context, step: str) -> None:
     """Have STEP (its number or name) and all after it done anew. Their files stay where they are, and are worked
     on again."""
-    from ..engine.flows.by_hand import reset_step, step_named
+    from ..engine.flows.by_hand import reset_step
+
+    _decide(ctx, step, reset_step, "will be done anew, and all after it")
+
+
+def _decide(ctx: click.Context, step: str, by_hand: "Callable[[Project, Flow, str], Standing]", what: str) -> None:
+    from ..engine.flows.by_hand import step_named
+    from ..views.flow import coming
+    from .flow_next import what_next
 
     looked = flows_of(ctx)
     flow = the_flow(looked).flow
     at = step_named(flow, step)
-    _tell(ctx, looked.project, at, reset_step(looked.project, flow, step), "will be done anew, and all after it")
-
-
-def _tell(ctx: click.Context, project: "Project", at: int, standing: "Standing", what: str) -> None:
-    from ..views.flow import coming
-    from .flow_next import what_next
-
+    standing = by_hand(looked.project, flow, step)
     name = standing.flow.steps[at].name
     click.echo(clean(f"{standing.flow.name}: step {at + 1}, {name}: {what} ({standing.path})"))
-    click.echo("\n".join(coming(what_next(project, standing), terminal(ctx))))
+    click.echo("\n".join(coming(what_next(looked.project, standing), terminal(ctx))))

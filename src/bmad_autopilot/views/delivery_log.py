@@ -69,8 +69,9 @@ def _trouble(data: Data) -> Words:
 
 def _round(data: Data) -> Words:
     points, number = len(data.get("points", ())), str(data["story"]).rpartition("-")[2]
-    some = f": {points} point{'s' if points != 1 else ''}" if points else ""
-    return [(f"round {number}", f"{_WHY.get(str(data.get('why')), '')}{some}", "yellow")]
+    why, some = str(data.get("why")), f": {points} point{'s' if points != 1 else ''}" if points else ""
+    reasons = [_WHY.get(why, ""), *([_WHY["points"]] if some and why == "red" else [])]
+    return [(f"round {number}", f"{', and '.join(reasons)}{some}", "yellow")]
 
 
 def _base_taken(data: Data) -> Words:

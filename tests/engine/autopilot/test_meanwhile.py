@@ -280,7 +280,7 @@ def test_looking_for_other_epics_in_vain_holds_nobody_up(pilot: Pilot, monkeypat
         raise ForgeError(troubles.pop(), "no luck")
 
     monkeypatch.setattr(Epics, "_ground", no)
-    monkeypatch.setattr("bmad_autopilot.engine.autopilot.supervising.AWAY", 0.0)
+    monkeypatch.setattr("bmad_autopilot.engine.autopilot.search.AWAY", 0.0)
     with pytest.raises(Killed):
         pilot.fly(lambda kind, data: phases.append(data["phase"]) if kind == "phase" else None)
     assert phases == [*["CHECK_PENDING_PR", "WAIT_COPILOT"] * 2, "CHECK_PENDING_PR"]

@@ -15,7 +15,7 @@ from bmad_autopilot.agents.attempts import State, state_of
 from bmad_autopilot.core.errors import AutopilotError, UsageError
 from bmad_autopilot.core.rules import Phase
 from bmad_autopilot.core.schedule import Candidate
-from bmad_autopilot.engine.autopilot import fleet, supervising
+from bmad_autopilot.engine.autopilot import fleet, search
 from bmad_autopilot.engine.autopilot.crew import Crew
 from bmad_autopilot.engine.autopilot.epics import Epics
 from bmad_autopilot.engine.autopilot.finding import Start
@@ -215,7 +215,7 @@ def test_a_look_that_is_due_and_cannot_be_made_keeps_nobody_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The forge is away when epics are looked for; when it is time again there is no room for one."""
-    monkeypatch.setattr(supervising, "AWAY", 0.2)
+    monkeypatch.setattr(search, "AWAY", 0.2)
     monkeypatch.setattr(Lookout, "_interval", lambda self: 5.0)
     pilot = side_by_side(tmp_path / "p", epics=1, agent=scripted("honest", 1.0))
     found, has_room, wait = Epics.found, Fleet.has_room, Lookout.wait

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.engine.autopilot import supervising
+from bmad_autopilot.engine.autopilot import search
 from bmad_autopilot.engine.autopilot.charges import Charges
 from bmad_autopilot.engine.autopilot.epics import Epics
 from bmad_autopilot.engine.autopilot.lookout import Lookout
@@ -25,7 +25,7 @@ TOLD = "no epic can be begun just now"
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """On that GitHub time goes by from look to look."""
     monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2)
-    monkeypatch.setattr(supervising, "AWAY", 0.3)
+    monkeypatch.setattr(search, "AWAY", 0.3)
 
 
 @pytest.mark.real

@@ -3,8 +3,7 @@ all of them. Nothing waits for an approval: the next epic is begun."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from math import inf
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ...core.errors import (
@@ -45,10 +44,11 @@ from .lookout import RESCAN, Lookout
 from .places import Places
 from .preflight import base_of, check_forge, check_ground, check_remote
 from .roster import GivenUp, Roster
+from .search import Search
 from .shared_forge import ForgeDoor
 from .sizes import sizes_of
 from .telling import Telling
-from .watching import AWAY, PASSING
+from .watching import PASSING
 from .wishes import Wishes
 
 JOIN = 30.0  # seconds that lanes are waited for when all of them end
@@ -101,8 +101,6 @@ class _Pilot:
         self._branches = Branches(self._git, self.config.github.remote)
         runs, session = runs_folder(project.root.path), wishes.session
         self._roster = Roster(lambda: held_lanes(runs, session, go_on=True))
-        self._looks_again = inf  # for epics, where that could not be done just now
-        self._look_failed = ""  # why, as it was told
         self._waiting = Waiting()
         self._stopped = threading.Event()
         remote, apart = self.config.github.remote, wishes.parallel > 0
@@ -161,6 +159,7 @@ class _Pilot:
         base = base_of(self._branches, project.config)
         say = self._telling.say
         self._epics = Epics(project, wishes, self._branches, base, self._forge, say, self._sizes)
+        self._search = Search(self._epics, self._roster, self._fleet, say, self._now, self._has_others)
         self._lookout = Lookout(
             project.config, self._branches, base, self._forge, self._orders, self._now, wishes.bounds.until
         )
@@ -196,16 +195,16 @@ class _Pilot:
                 continue
             for key in self._roster.obey(driven):
                 self._fleet.seats(key).turn.give_back()  # it may be long before it is merged
-            epics: list[Candidate] = []
             views = [held.view() for held in self._roster.idle(driven)]
             room = self._fleet.has_room() if self.wishes.parallel else is_vacant(views)
             most = self.config.github.max_pending
-            choice = choose_lane(views, self._looked_for(epics), most=most, room=room, driven=len(driven))
+            epics = iter(()) if self.wishes.once else self._search.look()
+            choice = choose_lane(views, epics, most=most, room=room, driven=len(driven))
             if choice.phase in (Phase.DONE, Phase.BLOCKED) and driven:
                 choice = Choice(Phase.WAIT_COPILOT)  # until those at work come back
             if not driven or choice.key:
                 self._tell(choice)
-            ended = self._act(choice, epics)
+            ended = self._act(choice)
             if ended is not None:
                 return ended
 
@@ -214,38 +213,10 @@ class _Pilot:
         epic = held.lane.epic if held else choice.key.removeprefix("epic-")
         self._telling.chose(choice.phase, choice.key, epic or "", self.lanes)
 
-    def _looked_for(self, found: list[Candidate]) -> Iterator[Candidate]:
-        """Only where one could be begun: each look costs points of the hour's."""
-        if self.wishes.once or (self._now() < self._looks_again < inf and self._has_others()):
-            return
-        self._looks_again = inf
-        try:
-            found += self._epics.found(self.lanes, self._roster.over, self._roster.begun)
-        except (AutopilotError, OSError) as error:
-            self._look_later(error)
-            return
-        self._look_failed = ""
-        chosen = self._fleet.to_begin(found, self._epics.graph, self._epics.left)
-        if chosen is not None:
-            yield chosen
-
-    def _look_later(self, error: AutopilotError | OSError) -> None:
-        """Those that wait are watched meanwhile, and those at work go on: a board that cannot be read may be
-        mended until then. What is every lane's is not waited for."""
-        is_lasting = isinstance(error, ForgeError) and error.trouble not in PASSING
-        if is_lasting or not self._has_others():
-            raise error
-        until = error.until if isinstance(error, ForgeError) else 0.0
-        self._looks_again = max(until, self._now() + AWAY)
-        why = " ".join(str(error).split())
-        if why != self._look_failed and not isinstance(error, ForgeError):
-            self._telling.say(f"no epic can be begun just now, which is tried again: {why}")
-        self._look_failed = why
-
     def _has_others(self) -> bool:
         return bool(self._crew.at_work) or any(held.stage is Stage.WAITS for held in self.lanes)
 
-    def _act(self, choice: Choice, epics: list[Candidate]) -> Ending | None:
+    def _act(self, choice: Choice) -> Ending | None:
         if choice.phase is Phase.DONE:
             return self._end(EXIT_FAILED if self._roster.given_up else EXIT_DONE)
         if choice.phase is Phase.BLOCKED:
@@ -259,7 +230,7 @@ class _Pilot:
             self._watch()
             return None
         if choice.phase is Phase.FIND_EPIC:
-            self._begin(next(one for one in epics if one.key == choice.key))
+            self._begin(self._search.found(choice.key))
             return None
         held = self._roster.of(choice.key)
         assert held is not None
@@ -345,7 +316,7 @@ class _Pilot:
         """A forge that is away is so for all epics; anything else is this one's."""
         if isinstance(error, ForgeError) and error.trouble in PASSING:
             self._roster.drop(key)
-            self._look_later(error)
+            self._search.later(error)
         else:
             self._broke_off(Drove(key, None, error, str(error)))
 
@@ -362,10 +333,7 @@ class _Pilot:
 
     def _watch(self) -> None:
         idle = self._roster.idle(self._crew.at_work)
-        moved = self._lookout.wait(idle, self._waiting, self._crew, self._fleet, self._looks_again)
-        if self._now() >= self._looks_again:
-            self._looks_again = inf
-        self._roster.move(moved)
+        self._roster.move(self._lookout.wait(idle, self._waiting, self._crew, self._fleet, self._search.again))
 
     def _end(self, code: int, why: str = "") -> Ending:
         met = self._budgets.met() if why in (Ask.PAUSE.value, "paused") else ""
