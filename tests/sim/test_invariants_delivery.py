@@ -7,7 +7,7 @@ import pytest
 
 from bmad_autopilot.core.delivery import DeliveryRecord
 from bmad_autopilot.core.facts import Ci, Gate, Line, Threads
-from bmad_autopilot.engine.delivery import branch_facts, pull_facts, seeing, threads
+from bmad_autopilot.engine.delivery import answers, branch_facts, observing, pull_facts, seeing, threads
 from bmad_autopilot.engine.delivery.plan import AUTO, NOBODY, WHEN_APPROVED, Plan
 from bmad_autopilot.engine.delivery.seeing import Seen
 from bmad_autopilot.github.pulls import PullState
@@ -75,8 +75,8 @@ def test_a_merge_that_is_done_again() -> None:
     assert list(promise_of("nothing_is_merged_twice")(played))
 
 
-def _only_done(seen: Seen, record: DeliveryRecord, head: str) -> Mapping[str, Any] | None:
-    return record.done.get(f"request-review:{head}")
+def _only_done(seen: Seen, record: DeliveryRecord) -> Mapping[str, Any] | None:
+    return record.done.get(f"request-review:{pull_facts.review_key(seen, record)}")
 
 
 def test_a_review_that_was_asked_for_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,18 @@ def test_a_thread_that_is_closed_without_a_word(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_thread_that_is_closed_by_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "FIXED", "disagrees")
-    breaks("threads_are_resolved_by_an_answer", "by no commit")
+    breaks("threads_are_resolved_by_an_answer", "by no later commit")
+
+
+def test_an_agent_believed_on_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two look at it: when its answers are taken in, and before a thread is answered."""
+
+    def believed(found: object, *rest: object) -> tuple[object, str]:
+        return (found, "") if isinstance(found, dict) else ({}, "nothing is said of it")
+
+    monkeypatch.setattr(answers, "_answer", believed)
+    monkeypatch.setattr(observing, "_is_empty_word", lambda *_: False)
+    breaks("threads_are_resolved_by_an_answer", "by no later commit")
 
 
 def test_a_push_over_other_peoples_commits(monkeypatch: pytest.MonkeyPatch) -> None:

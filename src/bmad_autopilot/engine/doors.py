@@ -269,6 +269,9 @@ class Doors(Protocol):
     def step_aside(self) -> None:
         """Others may be merged before it."""
 
+    def taken(self) -> str:
+        """Whose unfinished work lies in the checkout that lanes share; empty: nobody else's."""
+
     # flows
     def flow(self) -> "Desk":
         """What a flow goes by: its state file and the project's folder."""

@@ -189,7 +189,7 @@ def drive(
 
     world = _world_of(lane)(project, lane, folder, journal, waiting, tell, human)
     world.forge_maker = forge
-    world.slot, world.turn, world.held_back = seats
+    world.slot, world.turn, world.held_back, world.checkout_taken = seats
     try:
         with waiting.signals(lambda stops: told("stopping", {"times": stops}, time.time())):
             if not resumed:

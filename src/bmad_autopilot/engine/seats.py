@@ -95,3 +95,4 @@ class Seats(NamedTuple):
     slot: Seat = Seat()  # for its agent
     turn: Seat = Seat()  # to be merged
     held_back: Callable[[], bool] = lambda: False  # no lane starts a call any more
+    taken: Callable[[], str] = lambda: ""  # whose unfinished work lies in the checkout; empty: nobody else's

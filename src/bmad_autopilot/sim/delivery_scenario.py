@@ -19,6 +19,7 @@ from .github.people import SimHuman, SimMaintainer
 from .github.records import Protection, SimPull, SimRepository
 from .github.reviewing import Remark
 from .habits.honest import NOTES
+from .habits.menders import MENDERS
 from .humans import Humans, Manner
 from .memory import World
 from .memory_hub import Hub
@@ -26,6 +27,7 @@ from .scenario import BRANCH, Cast, Scenario, chances
 
 MISCHIEF_SECONDS = 30_000.0  # within which people meddle
 MAX_EPICS = 5
+MAX_ROUNDS = 8  # of one pull request, who does them wrong
 
 
 class DeliveryOptions(NamedTuple):
@@ -54,7 +56,7 @@ def make_delivery(seed: int, options: DeliveryOptions) -> DeliveryScenario:
     rng = chances(seed, "delivery")
     epics = options.epics or rng.choice((1, 1, 2, 2, 3, 5))
     stories = options.stories or rng.choice((1, 1, 2, 3))
-    cast = Cast({})
+    cast = Cast(_menders(chances(seed, "menders"), epics))
     manner = options.manner or rng.choices(tuple(Manner), (7, 2, 1))[0]
     attended = rng.random() < 0.3
     cast.humans = Humans(manner, chances(seed, "humans"), cast, attended=attended, branch=BRANCH)
@@ -62,6 +64,13 @@ def make_delivery(seed: int, options: DeliveryOptions) -> DeliveryScenario:
     stops = [rng.uniform(0.0, MISCHIEF_SECONDS) for _ in range(rng.choice((0, 0, 0, 1)))]
     scenario = Scenario(cast, lane, [], stops if options.meddling else [], 0.1)
     return DeliveryScenario(scenario, options.plan or _plan(rng), epics, stories, rng.choice((1, 2, 5)))
+
+
+def _menders(rng: Random, epics: int) -> dict[str, str]:
+    """Who goes wrong over what reviewers want: in two worlds of five some of the rounds."""
+    rate = rng.choice((0.0, 0.0, 0.0, 0.3, 0.8))
+    rounds = [f"epic-{epic}.pr-{number}" for epic in range(1, epics + 1) for number in range(1, MAX_ROUNDS + 1)]
+    return {key: rng.choice(tuple(MENDERS)) for key in rounds if rng.random() < rate}
 
 
 def _plan(rng: Random) -> Plan:

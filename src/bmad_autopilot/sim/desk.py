@@ -25,6 +25,9 @@ class Desk(Protocol):
     def paths(self) -> Iterable[str]:
         """Every file of the work tree, ours and git's own apart."""
 
+    def head(self) -> str:
+        """The last commit."""
+
     def link(self, path: str, target: str) -> None: ...
     def commit(self, message: str) -> None:
         """All of it, as an agent that commits by itself does."""

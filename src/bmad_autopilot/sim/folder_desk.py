@@ -37,6 +37,9 @@ class FolderDesk:
             folders[:] = sorted(name for name in folders if here + name not in _APART)
             yield from (here + name for name in sorted(names) if here + name not in _APART)
 
+    def head(self) -> str:
+        return self._git("rev-parse", "HEAD").strip()
+
     def link(self, path: str, target: str) -> None:
         place = self._spot(path)
         os.makedirs(os.path.dirname(place), exist_ok=True)

@@ -63,7 +63,7 @@ def nothing_is_merged_twice(played: Played) -> Iterator[str]:
 
 
 def no_review_is_asked_for_twice(played: Played) -> Iterator[str]:
-    """Of the same head; a read that is a little old may make us ask again where an answer was lost."""
+    """Of the same head, as long as nobody closes it in between."""
     yield from _twice(_with_heads(played, "request-review"))
 
 
@@ -71,19 +71,21 @@ def nothing_is_run_again_twice(played: Played) -> Iterator[str]:
     yield from _twice((effect.data["name"], effect.data["sha"]) for effect in ours(played, "rerun"))
 
 
-def _with_heads(played: Played, kind: str) -> Iterator[tuple[int, str]]:
-    pulls = hub_of(played).model.pulls
+def _with_heads(played: Played, kind: str) -> Iterator[tuple[int, str, int]]:
+    """With how often it had been opened again."""
+    model = hub_of(played).model
     for effect in ours(played, kind):
         number = int(effect.data["number"])
-        heads = [sha for at, sha in pulls[number].heads if at <= effect.at]
-        yield number, heads[-1]
+        heads = [sha for at, sha in model.pulls[number].heads if at <= effect.at]
+        reopened = [one for one in ours(played, "reopen") if one.at <= effect.at and one.data["number"] == number]
+        yield number, heads[-1], len(reopened)
 
 
 # threads
 
 
 def threads_are_resolved_by_an_answer(played: Played) -> Iterator[str]:
-    """A reply of ours, and a commit that is on the head; or a person has decided."""
+    """A reply of ours, and a commit on the head that its author had not seen; or a person has decided."""
     model = hub_of(played).model
     for effect in ours(played, "resolve"):
         pull = model.pulls[effect.data["number"]]
@@ -93,15 +95,18 @@ def threads_are_resolved_by_an_answer(played: Played) -> Iterator[str]:
         decided = session is not None and "close-thread" in answers_of(played, session)
         if not replies:
             yield f"{thread.id} without a reply"
-        elif not decided and not _is_on(played, replies[-1].body, effect.data["head"]):
-            yield f"{thread.id} by no commit of {effect.data['head'][-6:]}"
+        elif not decided and not _is_on(played, replies[-1].body, effect.data["head"], thread.anchor):
+            yield f"{thread.id} by no later commit of {effect.data['head'][-6:]}"
 
 
-def _is_on(played: Played, reply: str, head: str) -> bool:
+def _is_on(played: Played, reply: str, head: str, since: str) -> bool:
     named = _DONE_IN.search(reply)
     refs = hub_of(played).refs
     found = [sha for sha in played.world.git.commits if named and sha.startswith(named[1])]
-    return any(refs.contains(head, sha) for sha in found)
+    is_gone = not refs.contains(head, since)  # pushed over by somebody: what is there came after that
+    return any(
+        refs.contains(head, sha) and sha != since and (is_gone or refs.contains(sha, since)) for sha in found
+    )
 
 
 # other people's commits
@@ -174,12 +179,21 @@ def _unended(played: Played, session: Session) -> Iterator[str]:
     elif record.ended == "failed":
         if not any(one.get("means") == "abort" for one in record.answers):
             yield "was given up, and nobody said so"
+    elif _is_taken(played, session):
+        return
     elif record.question is not None:
         asked = played.world.questions.get((session.run, str(record.question["question"])))
         if asked is None or asked.answer is not None:
             yield "has its answer, and does not go on"
     else:
         yield from _waits_in_vain(played, session, record.delivery.waits)
+
+
+def _is_taken(played: Played, session: Session) -> bool:
+    """The checkout, by what another has not finished."""
+    git, others = played.world.git, [one for one in played.sessions if one is not session]
+    owner = next((one for one in others if one.lane.branch == git.branch), None)
+    return bool(git.dirty()) and owner is not None and fold(played.journal(owner.run)).ended != "completed"
 
 
 def _waits_in_vain(played: Played, session: Session, waits: Mapping[str, Any] | None) -> Iterator[str]:

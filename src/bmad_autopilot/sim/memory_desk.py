@@ -43,6 +43,9 @@ class MemoryDesk:
         known = [*self._git.files, *(path for path in self._own if path not in self._git.files)]
         return [path for path in known if self.read(path) is not None]
 
+    def head(self) -> str:
+        return self._git.head or ""
+
     def link(self, path: str, target: str) -> None:
         self.write(path, LINK + target.encode())
 

@@ -263,6 +263,9 @@ class MemoryDoors(MemoryPeople):
     def step_aside(self) -> None:
         return
 
+    def taken(self) -> str:
+        return ""  # a switch refuses whatever is not committed
+
     # waiting
 
     def stopping(self) -> bool:

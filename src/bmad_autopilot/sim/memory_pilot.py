@@ -3,12 +3,14 @@ dictionaries. Which lane comes next is decided by the same rules, and each is dr
 
 from collections.abc import Callable
 
+from ..core.errors import ConflictError
 from ..core.folding import fold
 from ..core.rules import Phase
 from ..core.schedule import Candidate, Choice, Stage, choose_lane, is_vacant
 from ..engine.autopilot.finding import branch_for, open_epics
 from ..engine.autopilot.lanes import Held, after, last_pending, placed
 from ..engine.autopilot.watching import AWAY, moved_lanes
+from ..engine.delivery.effects import AGAIN
 from ..engine.driving import RunEnd
 from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
@@ -65,7 +67,12 @@ class MemoryPilot:
             return self._watch()
         if choice.phase is Phase.FIND_EPIC:
             return self._took(self._begin(next(one for one in epics if one.key == choice.key)))
-        return self._took(self._go_on(next(one for one in self._lanes if one.lane.key == choice.key)))
+        held = next(one for one in self._lanes if one.lane.key == choice.key)
+        why = self._stand(held)
+        if why:
+            self._lanes = placed(self._lanes, held.held_up(why, self._world.now + AGAIN))
+            return None
+        return self._took(self._go_on(held))
 
     def _took(self, end: RunEnd) -> str | None:
         self._session(end.folder).ending = end.status
@@ -101,9 +108,16 @@ class MemoryPilot:
 
     def _go_on(self, held: Held) -> RunEnd:
         session = self._session(held.folder)
-        if held.is_at_work:
-            self._lines(session).switch(held.lane.branch, "")
         return self._drive(session)
+
+    def _stand(self, held: Held) -> str:
+        """Its branch checked out, where its work lies. Why that cannot be; empty: it can go on."""
+        try:
+            if held.is_at_work:
+                self._lines(self._session(held.folder)).switch(held.lane.branch, "")
+        except ConflictError as error:
+            return f"the work tree: {error}"
+        return ""
 
     def _drive(self, session: Session) -> RunEnd:
         doors = MemoryDoors(self._world, session.run, session.lane, self._cast)

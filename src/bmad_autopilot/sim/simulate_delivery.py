@@ -107,6 +107,12 @@ def _comes_back(world: World, played: Played, ending: str) -> bool:
         world.stop = world.pause = False
         world.advance(world.now + PAUSE)
         return True
+    taken_over = [session for session in played.sessions if session.ending == "handed-over"]
+    if taken_over:  # by somebody who has done by then what they wanted to
+        for session in taken_over:
+            session.ending = ""
+        world.advance(world.now + PAUSE)
+        return True
     if ending != "blocked":
         return False
     times = [asked.answer_at for asked in _open(world, played) if asked.answer_at is not None]

@@ -459,6 +459,16 @@ def test_a_review_is_asked_for_waited_for_and_missed() -> None:
     assert made.facts().review is Review.ENOUGH
 
 
+def test_a_review_is_asked_for_anew_once_it_was_closed_in_between() -> None:
+    """Whoever was at it may have dropped it."""
+    made = world(ready(reviews=()), now_at=NOW)
+    did(made.run, "request-review", "h1", NOW - 10)
+    did(made.run, "reopen", "1", NOW - 5)
+    assert made.facts().review is Review.DUE
+    did(made.run, "request-review", "h1+1", NOW - 4)
+    assert made.facts().review is Review.WAITED
+
+
 @pytest.mark.parametrize(
     ("found", "fact"),
     [

@@ -53,7 +53,7 @@ class Ears(NamedTuple):
 
 
 class Driver:
-    """`base`: the branch that all work goes to."""
+    """`base`: the branch that all work goes to. `taken`: why a lane cannot have the checkout that all share."""
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class Driver:
         orders: Orders,
         human: Human | None,
         forge: Callable[[], Forge],
+        taken: Callable[[str], str],
     ) -> None:
         self._project = project
         self._wishes = wishes
@@ -76,6 +77,7 @@ class Driver:
         self._orders = orders
         self._human = human
         self._forge = forge
+        self._taken = taken
 
     def begin(self, epic: Candidate, start: Start, waiting: Waiting | None) -> RunEnd:
         project = self._places.begin(epic.key, start.branch, start.commit)
@@ -119,4 +121,5 @@ class Driver:
         )
 
     def _seats(self, key: str) -> Seats:
-        return self._ears.fleet.seats(key)._replace(held_back=self._orders.is_held_back)
+        seats = self._ears.fleet.seats(key)
+        return seats._replace(held_back=self._orders.is_held_back, taken=lambda: self._taken(key))

@@ -63,6 +63,10 @@ class Held(NamedTuple):
         """It can go on."""
         return self._replace(stage=Stage.MOVED if self.is_delivered else Stage.WORK)
 
+    def held_up(self, why: str, until: float) -> "Held":
+        """Something is in its way, and is looked at again then."""
+        return self._replace(stage=Stage.WAITS, why=why, until=until, fingerprint="")
+
 
 def placed(lanes: list[Held], held: Held) -> list[Held]:
     """In the place that it had: an epic stands on the one begun before it, and not on the one driven last."""

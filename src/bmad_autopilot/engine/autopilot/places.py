@@ -1,11 +1,13 @@
 """Where a lane is worked on: in the checkout that all of them share, or in a worktree of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from ...core.errors import AutopilotError
+from ...core.errors import AutopilotError, ConflictError
 from ...github.branches import Branches
 from ...github.git import Git
+from ...github.ground import look_at_ground
 from ...github.history import branch_of
+from ...github.paths import show
 from ...project.open import Project, open_project
 from ...project.root import Root
 from ...project.task_view import task_project
@@ -51,11 +53,37 @@ class Places:
         found = self._worktrees.find(key)
         if found is not None:
             return self._at(found)
-        if branch_of(self._git) == branch or not self._apart:
-            if held.is_at_work:
-                self._branches.switch(branch)
+        if self._shares(branch):
             return self._project
         return self._own(key, branch, held.record.delivery.head or branch)
+
+    def _shares(self, branch: str) -> bool:
+        return not self._apart or branch_of(self._git) == branch
+
+    def stand(self, held: Held, lanes: Iterable[Held]) -> str:
+        """The checkout that all of them share on its branch, if its work lies there. Why that cannot be just now;
+        empty: it can go on."""
+        key, branch = held.lane.key, held.lane.branch
+        if not held.is_at_work or self._worktrees.find(key) is not None or not self._shares(branch):
+            return ""
+        try:
+            why = self.taken(key, lanes)
+            if not why:
+                self._branches.switch(branch)
+        except ConflictError as error:
+            why = str(error)
+        return why
+
+    def taken(self, key: str, lanes: Iterable[Held]) -> str:
+        """By whose unfinished work. A file that git does not know yet would go along to any branch, before another
+        agent's eyes and under other checks."""
+        ground = look_at_ground(self._git)
+        others = (one for one in lanes if one.lane.key != key and one.is_at_work)
+        owner = next((one for one in others if one.lane.branch == ground.branch), None)
+        if owner is None or self._worktrees.find(owner.lane.key) is not None:
+            return ""
+        files = [path for path in (*ground.dirty, *ground.untracked) if path not in owner.lane.dirty]
+        return f"what {owner.lane.key} has not finished lies there: {show(files)}" if files else ""
 
     def _own(self, key: str, branch: str, commit: str) -> Project:
         made = self._worktrees.make(key, branch, commit)

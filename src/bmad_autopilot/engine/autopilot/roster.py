@@ -74,6 +74,9 @@ class Roster:
             return
         self.begun.pop(key, None)
 
+    def hold_up(self, held: Held, why: str, until: float) -> None:
+        self.lanes = placed(self.lanes, held.held_up(why, until))
+
     def move(self, folders: Collection[str]) -> None:
         """These can go on."""
         self.lanes = [held.moved() if held.folder in folders else held for held in self.lanes]

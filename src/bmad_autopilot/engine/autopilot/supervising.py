@@ -25,6 +25,7 @@ from ...runs.layout import runs_folder
 from ...runs.requests import Ask, clear_request
 from ...runs.supervisor import AUTOPILOT, Supervision, hold
 from ..callers import can_call
+from ..delivery.effects import AGAIN
 from ..delivery.plan import LOCAL
 from ..driving import RunEnd
 from ..onlookers import Human, Told
@@ -167,7 +168,8 @@ class _Pilot:
         self._places.tidy({held.lane.key for held in lanes})
         ears = Ears(self._telling, self._fleet, self._budgets, self._waiting)
         self._driver = Driver(
-            project, wishes, base, self._places, self._charges, ears, self._orders, self._human, self._forge
+            *(project, wishes, base, self._places, self._charges, ears, self._orders, self._human, self._forge),
+            taken=lambda key: self._places.taken(key, self.lanes),
         )
         self._roster.lanes = lanes
         self._charges.take_over(held.folder for held in lanes)
@@ -321,6 +323,12 @@ class _Pilot:
             self._broke_off(Drove(key, None, error, str(error)))
 
     def _go_on(self, held: Held) -> None:
+        why = self._places.stand(held, self.lanes)
+        if why:
+            until = self._now() + AGAIN
+            self._roster.hold_up(held, f"the work tree: {why}", until)
+            self._telling.held_up(held, f"the work tree: {why}", until)
+            return
         self._fleet.go_on(held)
         self._drive(held.lane.key, lambda waiting: self._driver.go_on(held, waiting))
 

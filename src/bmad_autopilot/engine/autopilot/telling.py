@@ -93,6 +93,10 @@ class Telling:
             self.say(f"{drove.key}: {mend}the next bmad autopilot tries it again")
         log_line(self._project, " ".join(drove.trace.split())[-MAX_TRACE:])  # what matters most comes last
 
+    def held_up(self, held: Held, why: str, until: float) -> None:
+        data = {"why": why, "until": until, "pull": held.pull or None}
+        self.of_lane(held.lane.key, held.lane.epic or "")("pending", data, time.time())
+
     def stopping(self, times: int, *, is_idle: bool) -> None:
         self._told("stopping", {"times": times, "idle": is_idle}, time.time())
 

@@ -27,8 +27,10 @@ def stand(loop: Loop, look: Look, rule: Rule) -> str | None:
     if waits:
         return waits
     try:
-        lines.stand(branch)
-        why = lines.stands(branch, loop.run.delivery.head)
+        why = loop.doors.taken()
+        if not why:
+            lines.stand(branch)
+            why = lines.stands(branch, loop.run.delivery.head)
     except AutopilotError as error:
         why = str(error)
     return _held_up(loop, why) if why else None

@@ -10,7 +10,7 @@ from ...github.pulls import PullOrder
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
 from .effects import OPTIONAL, Came, effect, looked, nicety
-from .pull_facts import green_key, jobs_of
+from .pull_facts import green_key, jobs_of, review_key
 from .said import asked_mark
 from .telling import reply_text
 from .threads import Point, reply_key
@@ -57,8 +57,8 @@ def retarget(loop: Loop, look: Look, rule: Rule) -> None:
 def request_review(loop: Loop, look: Look, rule: Rule) -> None:
     seen = looked(look).seen
     assert seen.pull is not None
-    pull, first = seen.pull, (seen.content or (loop.run.delivery.head,))[-1]
-    done = nicety(loop, "request-review", first, lambda: loop.doors.forge().request_review(pull, COPILOT))
+    pull, key = seen.pull, review_key(seen, loop.run.delivery)
+    done = nicety(loop, "request-review", key, lambda: loop.doors.forge().request_review(pull, COPILOT))
     if not done:
         loop.note("did", do="no-review", key="")
 

@@ -139,16 +139,23 @@ def _review(seen: Seen, run: RunRecord, now: float) -> Review:
             return Review.ENOUGH
         waits = now < asked_at(run, "silence", first) + seen.plan.review_patience
         return Review.WAITED if waits else Review.SILENT
-    asked = _asked_for(seen, record, first)
+    asked = _asked_for(seen, record)
     if asked is None:
         return Review.DUE
     since = max(float(asked["at"]), asked_at(run, "silence", first))
     return Review.SILENT if now >= since + seen.plan.review_patience else Review.WAITED
 
 
-def _asked_for(seen: Seen, record: DeliveryRecord, head: str) -> Mapping[str, Any] | None:
+def review_key(seen: Seen, record: DeliveryRecord) -> str:
+    """What a review is asked for: the head that brought the content, anew once it was closed in between, since who
+    was at it then may have dropped it."""
+    first, reopened = (seen.content or (record.head,))[-1], sum(one.startswith("reopen:") for one in record.done)
+    return f"{first}+{reopened}" if reopened else first
+
+
+def _asked_for(seen: Seen, record: DeliveryRecord) -> Mapping[str, Any] | None:
     """Our asking for a review; where nobody wrote down that it was done, the forge says so."""
-    name = f"request-review:{head}"
+    name = f"request-review:{review_key(seen, record)}"
     is_seen = seen.pull is not None and COPILOT_LOGIN in seen.pull.requested
     return record.done.get(name) or (record.begun.get(name) if is_seen else None)
 
@@ -240,7 +247,7 @@ def until_of(facts: Facts, seen: Seen, run: RunRecord, now: float) -> float | No
             ends.append(record.green_at + plan.settles)
     if facts.review is Review.WAITED:
         first = (seen.content or (record.head,))[-1]
-        asked = _asked_for(seen, record, first) or {"at": now}
+        asked = _asked_for(seen, record) or {"at": now}
         ends.append(max(float(asked["at"]), asked_at(run, "silence", first)) + plan.review_patience)
     if facts.merge is Merge.BLOCKED:
         is_unknown = seen.pull is not None and seen.pull.merge_state == "UNKNOWN"

@@ -52,6 +52,9 @@ class DeliveryDoors(RepositoryDoors):
     def step_aside(self) -> None:
         self.turn.give_back()
 
+    def taken(self) -> str:
+        return self.checkout_taken()
+
     def _pause(self, seconds: float) -> None:
         self.waiting.until(time.time() + seconds)
 

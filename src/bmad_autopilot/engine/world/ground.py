@@ -40,6 +40,7 @@ class Ground:
         self.slot = Seat()  # for its agent
         self.turn = Seat()  # for its merge
         self.held_back: Callable[[], bool] = lambda: False  # all lanes are, together
+        self.checkout_taken: Callable[[], str] = lambda: ""  # by another lane
         self.git = Git(project.root.checkout)
         self.dirty = frozenset(lane.dirty)  # paths that somebody had changed before we began
 

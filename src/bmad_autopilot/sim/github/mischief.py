@@ -9,7 +9,7 @@ from .records import GitHubRefusal, SimPull
 from .refs import RefMoved
 from .reviewing import Remark
 
-OBJECTS = 900.0  # seconds that somebody stays by an objection
+OBJECTS = 900.0  # seconds that somebody stays by an objection, or by a thread that they have opened again
 
 Act = Callable[[SimGitHub, SimHuman, SimPull, Random], None]
 
@@ -48,7 +48,9 @@ def _resolve(model: SimGitHub, human: SimHuman, pull: SimPull, rng: Random) -> N
 def _unresolve(model: SimGitHub, human: SimHuman, pull: SimPull, rng: Random) -> None:
     resolved = [thread for thread in pull.threads if thread.is_resolved]
     if resolved:
-        human.unresolve(rng.choice(resolved).id)
+        thread = rng.choice(resolved)
+        human.unresolve(thread.id)
+        model.later(OBJECTS, lambda: _quietly(lambda: human.resolve(thread.id)))
 
 
 ACTS: dict[str, Act] = {

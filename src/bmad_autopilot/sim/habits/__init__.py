@@ -6,8 +6,9 @@ from .faulty import FAULTY
 from .habit import Habit, Kind, collect
 from .honest import honest
 from .liars import LIARS
+from .menders import MENDERS
 from .untidy import UNTIDY
 
 __all__ = ["HABITS", "Habit", "Kind"]
 
-HABITS: Mapping[str, Habit] = {**collect(Kind.HONEST, honest), **FAULTY, **LIARS, **UNTIDY}
+HABITS: Mapping[str, Habit] = {**collect(Kind.HONEST, honest), **FAULTY, **LIARS, **UNTIDY, **MENDERS}

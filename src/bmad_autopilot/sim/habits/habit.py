@@ -17,6 +17,7 @@ class Kind(StrEnum):
     LIAR = "liar"  # its story must never be done
     UNTIDY = "untidy"  # honest all the same: its story must get done
     FAULTY = "faulty"  # something goes wrong, and passes, or a person is asked
+    MENDER = "mender"  # goes wrong, or lies, over what a pull request's reviewers want
 
 
 class Habit:
