@@ -29,8 +29,9 @@ from bmad_autopilot.sim.sample import make_sample, scripted
 from tests.support import git
 
 BRANCH = "feature/epic-1"
-MOST_LOOKS = 4
+MOST_LOOKS = 12
 MOST_BESIDE = 400  # while others are at work
+LOOK = 0.3  # seconds of ours between two looks
 STEP = 30.0  # seconds on GitHub between two looks at it: whatever is due is there at the next one
 
 
@@ -42,6 +43,9 @@ class Hurried(LiveForge):
         super().__init__(model, clock=lambda: begun + next(times) * STEP)
         self._most = most
         self._looks = 0
+
+    def pace(self, seconds: float) -> float:
+        return LOOK
 
     def _begin(self, call: str, *, is_effect: bool) -> Fault | None:
         self._looks = self._looks + 1 if call == "watch" else 0

@@ -17,6 +17,8 @@ from bmad_autopilot.sim.github.reviewing import Remark
 from bmad_autopilot.sim.sample import scripted
 from tests.engine.autopilot.piloting import Pilot, run_git
 
+pytestmark = pytest.mark.real  # several epics, by real processes
+
 CODE = {"feature/epic-1": "src/ledger/list_accounts.py", "feature/epic-2": "src/ledger/list_payments.py"}
 HALF = "docs/review-epic-1.md"
 

@@ -30,23 +30,23 @@ class Search:
         self._say = say
         self._now = clock
         self._has_others = has_others
-        self._again = inf
+        self.again = inf  # when what could not be done is tried again; inf: nothing of the kind
         self._failed = ""  # why, as it was told
         self._found: list[Candidate] = []
 
-    @property
-    def again(self) -> float:
-        """When what could not be done is tried again; inf: nothing of the kind."""
-        return self._again if self._now() < self._again else inf
+    def waited(self) -> None:
+        """Until then, perhaps; whether anybody looks now depends on whether there is room."""
+        if self._now() >= self.again:
+            self.again = inf
 
     def found(self, key: str) -> Candidate:
         return next(one for one in self._found if one.key == key)
 
     def look(self) -> Iterator[Candidate]:
         """The next one; whoever asks for it could begin it. Each look costs points of the hour's."""
-        if self.again < inf and self._has_others():
+        if self._now() < self.again < inf and self._has_others():
             return
-        self._again = inf
+        self.again = inf
         roster = self._roster
         try:
             self._found = self._epics.found(roster.lanes, roster.over, roster.begun)
@@ -65,7 +65,7 @@ class Search:
         if is_lasting or not self._has_others():
             raise error
         until = error.until if isinstance(error, ForgeError) else 0.0
-        self._again = max(until, self._now() + AWAY)
+        self.again = max(until, self._now() + AWAY)
         why = " ".join(str(error).split())
         if why != self._failed and not isinstance(error, ForgeError):
             self._say(f"no epic can be begun just now, which is tried again: {why}")

@@ -341,7 +341,9 @@ class _Pilot:
 
     def _watch(self) -> None:
         idle = self._roster.idle(self._crew.at_work)
-        self._roster.move(self._lookout.wait(idle, self._waiting, self._crew, self._fleet, self._search.again))
+        moved = self._lookout.wait(idle, self._waiting, self._crew, self._fleet, self._search.again)
+        self._search.waited()
+        self._roster.move(moved)
 
     def _end(self, code: int, why: str = "") -> Ending:
         met = self._budgets.met() if why in (Ask.PAUSE.value, "paused") else ""
