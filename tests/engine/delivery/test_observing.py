@@ -467,6 +467,8 @@ def test_a_review_is_asked_for_anew_once_it_was_closed_in_between() -> None:
     assert made.facts().review is Review.DUE
     did(made.run, "request-review", "h1+1", NOW - 4)
     assert made.facts().review is Review.WAITED
+    made.run.delivery.begun["reopen:2"] = {"do": "reopen", "key": "2", "at": BEGAN}  # its answer is lost
+    assert made.facts().review is Review.DUE
 
 
 @pytest.mark.parametrize(

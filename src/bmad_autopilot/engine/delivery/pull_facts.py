@@ -148,8 +148,9 @@ def _review(seen: Seen, run: RunRecord, now: float) -> Review:
 
 def review_key(seen: Seen, record: DeliveryRecord) -> str:
     """What a review is asked for: the head that brought the content, anew once it was closed in between, since who
-    was at it then may have dropped it."""
-    first, reopened = (seen.content or (record.head,))[-1], sum(one.startswith("reopen:") for one in record.done)
+    was at it then may have dropped it. (Of an opening whose answer is lost, that it is open says enough.)"""
+    first, known = (seen.content or (record.head,))[-1], {*record.done, *record.begun}
+    reopened = sum(name.startswith("reopen:") for name in known)
     return f"{first}+{reopened}" if reopened else first
 
 
