@@ -16,7 +16,7 @@ from tests.support import git
 
 
 class StandingLane:
-    key, branch = "epic-1", "feature/epic-1"
+    key, branch, dirty = "epic-1", "feature/epic-1", ("before.txt",)
 
 
 class StandingDelivery:
@@ -31,7 +31,15 @@ class StandingHeld:
     lane, record, is_at_work = StandingLane(), StandingRecord(), True
 
 
-HELD = cast(Held, StandingHeld())
+class OtherLane:
+    key, branch, dirty = "epic-2", "feature/epic-2", ()
+
+
+class OtherHeld:
+    lane, record, is_at_work = OtherLane(), StandingRecord(), True
+
+
+HELD, OTHER = cast(Held, StandingHeld()), cast(Held, OtherHeld())
 
 
 @pytest.fixture
@@ -92,3 +100,36 @@ def test_what_earlier_commands_left_goes_unless_a_lane_needs_it(work: Path) -> N
 def test_in_the_checkout_that_has_its_branch_it_goes_on_there(work: Path) -> None:
     git(work, "switch", "--quiet", "--create", "feature/epic-1")
     assert places(work, [], apart=True).go_on(HELD).root.checkout == str(work)
+
+
+def test_the_checkout_is_its_whose_unfinished_work_lies_there(work: Path) -> None:
+    here = places(work, [], apart=False)
+    here.begin("epic-2", "feature/epic-2", "main")
+    here.begin("epic-1", "feature/epic-1", "main")
+    (work / "before.txt").write_text("somebody's, from before\n")
+    assert here.stand(OTHER, [HELD, OTHER]) == ""
+    assert branch_in(work) == "feature/epic-2"
+    assert here.stand(HELD, [HELD, OTHER]) == "what epic-2 has not finished lies there: before.txt"
+    (work / "before.txt").unlink()
+    assert (here.stand(HELD, [HELD, OTHER]), branch_in(work)) == ("", "feature/epic-1")
+    (work / "half.txt").write_text("half\n")
+    assert "what epic-1 has not finished lies there: half.txt" in here.stand(OTHER, [HELD, OTHER])
+    assert here.taken("epic-1", [HELD, OTHER]) == "", "nobody else's"
+    assert branch_in(work) == "feature/epic-1"
+
+
+def test_what_a_person_has_changed_there_is_waited_for(work: Path) -> None:
+    here = places(work, [], apart=False)
+    here.begin("epic-2", "feature/epic-2", "main")
+    (work / "README.md").write_text("mine\n")
+    assert "tracked files have changes that are not committed" in here.stand(HELD, [HELD])
+    assert branch_in(work) == "feature/epic-2"
+
+
+def test_who_has_a_worktree_needs_no_checkout(work: Path) -> None:
+    here = places(work, [], apart=True)
+    here.begin("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main"))
+    run_git(work, "switch", "--quiet", "--create", "feature/epic-2")
+    (work / "half.txt").write_text("half\n")
+    assert (here.stand(HELD, [HELD, OTHER]), here.taken("epic-1", [HELD, OTHER])) == ("", "")
+    assert "half.txt" in here.taken("epic-3", [HELD, OTHER])

@@ -57,6 +57,9 @@ class Places:
             return self._project
         return self._own(key, branch, held.record.delivery.head or branch)
 
+    def _is_apart(self, key: str) -> bool:
+        return self._worktrees.find(key) is not None
+
     def _shares(self, branch: str) -> bool:
         return not self._apart or branch_of(self._git) == branch
 
@@ -64,7 +67,7 @@ class Places:
         """The checkout that all of them share on its branch, if its work lies there. Why that cannot be just now;
         empty: it can go on."""
         key, branch = held.lane.key, held.lane.branch
-        if not held.is_at_work or self._worktrees.find(key) is not None or not self._shares(branch):
+        if not held.is_at_work or self._is_apart(key) or not self._shares(branch):
             return ""
         try:
             why = self.taken(key, lanes)
@@ -75,12 +78,14 @@ class Places:
         return why
 
     def taken(self, key: str, lanes: Iterable[Held]) -> str:
-        """By whose unfinished work. A file that git does not know yet would go along to any branch, before another
-        agent's eyes and under other checks."""
+        """By whose unfinished work the checkout is, for one that wants it. A file that git does not know yet would
+        go along to any branch, before another agent's eyes and under other checks."""
+        if self._is_apart(key):
+            return ""
         ground = look_at_ground(self._git)
         others = (one for one in lanes if one.lane.key != key and one.is_at_work)
         owner = next((one for one in others if one.lane.branch == ground.branch), None)
-        if owner is None or self._worktrees.find(owner.lane.key) is not None:
+        if owner is None or self._is_apart(owner.lane.key):
             return ""
         files = [path for path in (*ground.dirty, *ground.untracked) if path not in owner.lane.dirty]
         return f"what {owner.lane.key} has not finished lies there: {show(files)}" if files else ""

@@ -328,6 +328,7 @@ class _Pilot:
             until = self._now() + AGAIN
             self._roster.hold_up(held, f"the work tree: {why}", until)
             self._telling.held_up(held, f"the work tree: {why}", until)
+            self._fleet.seats(held.lane.key).turn.give_back()
             return
         self._fleet.go_on(held)
         self._drive(held.lane.key, lambda waiting: self._driver.go_on(held, waiting))
