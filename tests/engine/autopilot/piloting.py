@@ -29,7 +29,7 @@ from bmad_autopilot.sim.sample import make_sample, scripted
 from tests.support import git
 
 BRANCH = "feature/epic-1"
-MOST_LOOKS = 12
+MOST_LOOKS = 100
 MOST_BESIDE = 400  # while others are at work
 LOOK = 0.3  # seconds of ours between two looks
 STEP = 30.0  # seconds on GitHub between two looks at it: whatever is due is there at the next one
