@@ -70,7 +70,7 @@ test-real: venv tools ## The tests against real installs (needs node and npm)
 	@command -v tmux >/dev/null || echo "make test-real: no tmux, its tests are skipped; on Debian: apt-get install tmux" >&2
 	@mkdir -p .real
 	@NPM_CONFIG_USERCONFIG="$${NPM_CONFIG_USERCONFIG:-$$HOME/.npmrc}" BMAD_REAL="$(CURDIR)/.real" \
-		$(SCRUBBED) $(PYTEST) -n 2 --dist loadfile -m real -rs
+		$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadfile -m real -rs
 
 .PHONY: lint
 lint: venv ## Style, types, the one-way imports, and nothing of this machine in the files
