@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..core.folding import fold
+from ..core.records import RunRecord
+from ..engine.delivery.rounds import round_in_hand
 from .github.model import VIEWER
 from .invariants import MAX_TOLD, no_board_change_is_repeated, no_commit_is_made_twice, no_question_is_asked_twice
 from .invariants_calls import CALL_PROMISES
@@ -179,7 +181,7 @@ def _unended(played: Played, session: Session) -> Iterator[str]:
     elif record.ended == "failed":
         if not any(one.get("means") == "abort" for one in record.answers):
             yield "was given up, and nobody said so"
-    elif _is_taken(played, session):
+    elif _wants_the_place(record) and _is_taken(played, session):
         return
     elif record.question is not None:
         asked = played.world.questions.get((session.run, str(record.question["question"])))
@@ -187,6 +189,12 @@ def _unended(played: Played, session: Session) -> Iterator[str]:
             yield "has its answer, and does not go on"
     else:
         yield from _waits_in_vain(played, session, record.delivery.waits)
+
+
+def _wants_the_place(record: RunRecord) -> bool:
+    """Its own unfinished work lies on another branch, or it says that it waits for that."""
+    waits = str((record.delivery.waits or {}).get("why", ""))
+    return not record.delivery.began or round_in_hand(record) is not None or waits.startswith("the work tree")
 
 
 def _is_taken(played: Played, session: Session) -> bool:

@@ -63,6 +63,11 @@ class Held(NamedTuple):
         """It can go on."""
         return self._replace(stage=Stage.MOVED if self.is_delivered else Stage.WORK)
 
+    @property
+    def is_held_up(self) -> bool:
+        """Others wait with all of their work committed: it is the place that this one waits for."""
+        return self.stage is Stage.WAITS and self.is_at_work
+
     def held_up(self, why: str, until: float) -> "Held":
         """Something is in its way, and is looked at again then."""
         return self._replace(stage=Stage.WAITS, why=why, until=until, fingerprint="")

@@ -26,7 +26,6 @@ class Roster:
         self.over: list[str] = []  # one that was left as it is on its branch is not begun again
         self.begun: dict[str, str] = {}  # epics that are just being begun, with their numbers
         self.given_up: dict[str, GivenUp] = {}  # of those the ones that could not be
-        self._held_up: set[str] = set()  # folders
 
     @property
     def is_blocked(self) -> bool:
@@ -49,8 +48,7 @@ class Roster:
     def took(self, end: RunEnd) -> None:
         """A lane was driven as far as it goes."""
         key = end.lane.key
-        self.move(self._held_up)
-        self._held_up.clear()
+        self.move([held.folder for held in self.lanes if held.is_held_up])
         self.begun.pop(key, None)
         if end.status not in ("completed", "not-done"):
             self.lanes = placed(self.lanes, after(end))
@@ -80,7 +78,6 @@ class Roster:
     def hold_up(self, held: Held, why: str, until: float) -> None:
         """It wants a place that another has: looked at again then, and whenever another has been driven."""
         self.lanes = placed(self.lanes, held.held_up(why, until))
-        self._held_up.add(held.folder)
 
     def move(self, folders: Collection[str]) -> None:
         """These can go on."""
