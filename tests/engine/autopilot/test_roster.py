@@ -71,3 +71,16 @@ def test_what_is_driven_is_not_idle_and_what_moved_can_go_on() -> None:
     assert [held.stage for held in roster.idle([])] == [Stage.WAITS]
     roster.move({"run-1"})
     assert [held.stage for held in roster.lanes] == [Stage.MOVED]
+
+
+def test_who_is_held_up_by_another_is_looked_at_again_once_that_has_been_driven() -> None:
+    """One that waits with all of its work committed waits for something else."""
+    roster = begun()
+    delivered = RunRecord(delivery=DeliveryRecord(began=1.0))
+    waits = Held("run-2", LANE._replace(key="epic-2", epic="2"), delivered, Stage.WAITS, "its checks")
+    wants = Held("run-3", LANE._replace(key="epic-3", epic="3"), RunRecord(), Stage.WORK)
+    roster.lanes = [waits, wants]
+    roster.hold_up(wants, "the work tree: taken", 60.0)
+    assert [(one.stage, one.until) for one in roster.lanes] == [(Stage.WAITS, None), (Stage.WAITS, 60.0)]
+    roster.took(ended("pending"))
+    assert [one.stage for one in roster.lanes] == [Stage.WAITS, Stage.WORK, Stage.WAITS]
