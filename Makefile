@@ -25,12 +25,14 @@ help: ## List these commands
 .PHONY: venv
 venv: $(VENV)/.installed ## Make .venv from requirements/dev.lock (again only when that changed)
 
+# A lock lists every package, so pip resolves nothing: older pips fail on extras (`coverage[toml]`) once a newer
+# version than the locked one is published.
 $(VENV)/.locked: requirements/dev.lock
 	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON); try make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "make: Python 3.11 or later is needed; try make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml
@@ -48,7 +50,7 @@ test: venv ## The tests that need nothing but git (under five minutes)
 .real/tools/.installed: requirements/tools.lock
 	@mkdir -p .real
 	$(PYTHON) -m venv --clear .real/tools
-	.real/tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.lock
+	.real/tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/tools.lock
 	@touch $@
 
 # Debian's own gh is years older than the current one, and what many people have.
