@@ -15,6 +15,7 @@ from tests.gates.looks import Link, codes, look
         ({"same_branch": False}, "wrong-branch"),
         ({"descends": False}, "history-rewritten"),
         ({"outside": ("other/readme.md",)}, "outside-worktree"),
+        ({"users_files": ("my notes.txt",)}, "users-files-committed"),
     ],
 )
 @pytest.mark.parametrize("owes", Owes)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.github import commits
-from bmad_autopilot.github.commits import commit, move_ref
+from bmad_autopilot.github.commits import commit, commits_without, move_ref
 from bmad_autopilot.github.git import Git, GitError
 from bmad_autopilot.github.history import commits_between, find_commit
 from bmad_autopilot.github.identities import OURS
@@ -342,3 +342,58 @@ def test_two_lanes_commit_at_the_same_time(repository: Repository, tmp_path: Pat
     for thread in threads:
         thread.join(60)
     assert [lane.run("show", "HEAD:new") for lane in lanes] == ["0", "1", "2"]
+
+
+def test_commits_are_made_again_without_these_paths_and_otherwise_as_they_were(repository: Repository) -> None:
+    repository.write("kept", "one\n")
+    repository.write("draft", "committed\n")
+    base = repository.commit("Base")
+    repository.write("draft", "a person's\n")
+    repository.write("line\nbreak", "a person's\n")
+    repository.write("work", "one\n")
+    repository.commit("First\n\nWith a body.\n\nTrailer: value")
+    (repository.path / "draft").unlink()
+    repository.write("work", "two\n")
+    head = repository.commit("Second")
+    paths = {"draft", "line\nbreak"}
+    made = commits_without(repository.git, base, head, paths)
+    assert commits_without(repository.git, base, head, paths) == made
+    new = made[head]
+    assert repository.names(new) == ["draft", "kept", "readme.txt", "work"]
+    assert repository.run("show", f"{new}:draft") == "committed"
+    shown = [repository.run("log", "--format=%an %ae %ad %cn %cd %B", f"{base}..{tip}") for tip in (head, new)]
+    assert shown[0] == shown[1]
+    assert repository.head == head, "no ref moves"
+
+
+def test_commits_that_touch_none_of_these_paths_stay(repository: Repository) -> None:
+    base = repository.head
+    repository.write("work", "one\n")
+    assert commits_without(repository.git, base, repository.commit(), {"draft", "no/such"}) == {}
+
+
+def test_what_a_merge_brings_of_such_a_path_stays(repository: Repository) -> None:
+    """A remote has the other side's commits: they stay, and their change is not the merge's own."""
+    base = repository.head
+    repository.run("checkout", "--quiet", "-b", "side")
+    repository.write("draft", "by others\n")
+    side = repository.commit("By others")
+    repository.run("update-ref", "refs/remotes/origin/side", side)
+    repository.run("checkout", "--quiet", "-B", "work", base)
+    repository.write("draft-notes", "a person's\n")
+    repository.commit("Work")
+    repository.run("merge", "--quiet", "--no-edit", "side")
+    made = commits_without(repository.git, base, repository.head, {"draft", "draft-notes"})
+    assert side not in made
+    new = made[repository.head]
+    assert "draft-notes" not in repository.names(new)
+    assert repository.run("show", f"{new}:draft") == "by others"
+    assert repository.run("log", "-1", "--format=%P", new).split()[1] == side
+
+
+def test_a_history_without_a_common_commit_loses_such_paths_too(repository: Repository) -> None:
+    base = repository.head
+    repository.run("checkout", "--quiet", "--orphan", "alone")
+    repository.write("draft", "a person's\n")
+    head = repository.commit("Alone")
+    assert "draft" not in repository.names(commits_without(repository.git, base, head, {"draft"})[head])

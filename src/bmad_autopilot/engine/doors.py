@@ -120,6 +120,8 @@ class Gathered(NamedTuple):
     output: str = ""  # the same step's, in words
     missing: tuple[str, ...] = ()  # what it should have left, told in sentences
     said: Mapping[str, Any] = {}  # of each point of a pull request's reviewers
+    taken_out: tuple[str, ...] = ()  # the user's files that were taken out of the call's commits again
+    remade: Mapping[str, str] = {}  # commits that were made again for that: old and new
 
 
 class CommitOrder(NamedTuple):

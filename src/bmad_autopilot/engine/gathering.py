@@ -24,7 +24,7 @@ from ..github.blobs import contents
 from ..github.git import Git
 from ..github.history import is_ancestor
 from ..github.private_settings import HOOKS_PATH, has_usual_hooks_path
-from ..github.trees import changes, read_file
+from ..github.trees import EMPTY_TREE, changes, read_file
 from ..project.open import Project
 from ..project.state_files import owner_of
 from ..project.traces import CONFIG_NAME
@@ -36,11 +36,10 @@ from .harvesting import harvest
 from .lane import Lane
 from .review_files import review_of
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
-from .touching import between_calls
+from .touching import Cleaned, between_calls, paths_by_hand, take_out, touched_paths, users_paths
 
 BUILD_AUTO = "build-auto"
 MAX_QUESTIONS = 20  # that one call may ask
-_EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's own empty tree
 
 
 class Place(NamedTuple):
@@ -58,19 +57,21 @@ class Place(NamedTuple):
 
 def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
     done = harvest(place.folder, place.project.config)
-    spec, result = done.spec, done.result
-    tree = tree_of(result, order.story)
     before = board_before(place.folder)
     now = _board(place.project)
     row = now.rows.get(order.story) if now else None
     books = books_of(place.project, now, row, order.story)
+    spec, cleaned = done.spec, _without_users_files(place, done.spec, done.result, books)
+    result = cleaned.result
+    tree = tree_of(result, order.story)
     keep_state(place.folder, books)
     restore_purpose(place.folder, place.project.root.checkout)
     old = before.rows.get(order.story) if before else None
-    held = contents(place.git, order.tree or _EMPTY, tree.tree or _EMPTY)
+    held = contents(place.git, order.tree or EMPTY_TREE, tree.tree or EMPTY_TREE)
     ended = _board_at_end(place, held, before) or now
     left = ended.rows.get(order.story) if ended else None
     look = _work_look(place, order, spec, result, tree, held, books, before, ended, row)
+    look = look._replace(users_files=cleaned.left_in)
     return Gathered(
         done.verdict,
         result.seconds,
@@ -83,7 +84,19 @@ def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree
         (left.reason or "") if left else "",
         result.exit,
         _retrospective(place) if order.step == RETROSPECTIVE else "",
+        taken_out=cleaned.taken_out,
+        remade=cleaned.remade,
     )
+
+
+def _without_users_files(place: Place, spec: Spec, result: Result, books: Books) -> Cleaned:
+    """Of what lay in the work tree uncommitted before the call, only the story's work may be in its commits."""
+    if spec.head == result.head or place.git.work_tree is None:
+        return Cleaned(result)
+    own = {_from_top(place.git.top, path) for path in books.kept_apart}
+    own |= touched_paths(place.git, place.calls[:-1], lambda: (None, None))
+    own |= paths_by_hand(place.git, place.calls, place.handed_over, spec.tree)
+    return take_out(place.git, spec, result, users_paths(place.git, spec, own) | place.dirty)
 
 
 def _retrospective(place: Place) -> str:
@@ -123,7 +136,7 @@ def _work_look(
 ) -> WorkLook:
     top = place.git.top
     own = frozenset(_from_top(top, path) for path in books.kept_apart)
-    base, after = order.tree or _EMPTY, tree.tree or _EMPTY
+    base, after = order.tree or EMPTY_TREE, tree.tree or EMPTY_TREE
     theirs, by_hand = _theirs(place)
     work = _changes(place, base, after, theirs - by_hand)
     whole = [change for change in work if change.path not in by_hand]

@@ -18,6 +18,7 @@ from .trying import pause_for
 
 MAX_TEXT = 8000
 MAX_SAID = 4000
+MAX_PATHS = 50
 OTHER_ROW = "other-row"
 NOT_LEFT = "not-left"  # of a workflow file's step: a variable it should hand on
 STOPPED = "stopped with the run"  # why a call was cancelled
@@ -45,6 +46,8 @@ def judge_call(step: Step, record: StepRecord, got: Gathered, now: float, random
         entry |= {"variables": dict(got.variables), "output": got.output}
     if got.said:
         entry["said"] = dict(got.said)
+    if got.taken_out:
+        entry["taken_out"] = list(got.taken_out[:MAX_PATHS])
     finding = _finding(step, record, got, now, random)
     moved = any(one.code == OTHER_ROW for one in other_rows(got.look))
     return entry | (_rows_first(got, finding) if moved else finding)

@@ -1,11 +1,15 @@
 """Which paths a story's calls have changed, from the trees that their supervisors saw before and after."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.attempts import read_result, read_spec
+from ..agents.attempts import Result, Spec, read_result, read_spec
 from ..core.errors import FileError
+from ..github.commits import commits_without, move_ref
 from ..github.git import Git
+from ..github.history import branch_of, head_of, is_ancestor
+from ..github.index import compare_index, write_entries
 from ..github.trees import changes
 
 
@@ -59,3 +63,42 @@ def trees_of(folder: str) -> tuple[str, str] | None:
     except FileError:
         return None
     return (spec.tree, result.tree) if spec.tree and result and result.tree else None
+
+
+class Cleaned(NamedTuple):
+    """A call's commits once the user's files are out of them."""
+
+    result: Result  # with the new head
+    taken_out: tuple[str, ...] = ()  # paths that its commits held
+    left_in: tuple[str, ...] = ()  # paths that they still hold: someone has committed on top of them
+    remade: Mapping[str, str] = {}  # each old commit with its new one
+
+
+def users_paths(git: Git, spec: Spec, own: Set[str]) -> set[str]:
+    """The paths that were changed or untracked when the call began. `own`: those that are the story's work."""
+    if not spec.head or not spec.tree:
+        return set()
+    found = changes(git, spec.head, spec.tree)
+    return {path for change in found for path in (change.path, change.old_path)} - own
+
+
+def take_out(git: Git, spec: Spec, result: Result, users: Set[str]) -> Cleaned:
+    """Take the user's files out of the commits that a call made: agents commit with `git add --all`. The files in
+    the work tree stay as they are. Called again after a crash, it comes to the same commits."""
+    if not users or not spec.head or not result.head or not result.branch or spec.head == result.head:
+        return Cleaned(result)
+    remade = commits_without(git, spec.head, result.head, users)
+    new = remade.get(result.head)
+    if new is None:
+        return Cleaned(result)
+    found = changes(git, new, result.head)
+    taken = tuple(sorted({path for change in found for path in (change.path, change.old_path)}))
+    now = head_of(git)
+    if branch_of(git) != result.branch or now not in (result.head, new):
+        has_it = now is not None and is_ancestor(git, result.head, now)
+        return Cleaned(result, left_in=taken) if has_it else Cleaned(result)
+    staged = compare_index(git, new)
+    write_entries(git, ((path, row.before) for path, row in staged.items() if path in users))
+    if now != new:
+        move_ref(git, f"refs/heads/{result.branch}", new, result.head)
+    return Cleaned(replace(result, head=new), taken, remade=remade)

@@ -38,6 +38,7 @@ class WorkLook(NamedTuple):
     commands: tuple[str, ...] = ()  # the project's checks, from the policy
     bookkeeping: frozenset[str] = frozenset()  # ours alone to write. Not the board: a row of an agent is a claim
     allowed: tuple[str, ...] = ()  # globs of the policy: protected paths that agents may change
+    users_files: tuple[str, ...] = ()  # changed or untracked before this attempt, and held by its commits
     part: str = "."  # the project's folder below the top of the work tree
 
     @property

@@ -24,6 +24,12 @@ def misplaced(look: WorkLook) -> Iterator[Objection]:
         )
     if look.outside:
         yield foul("outside-worktree", f"Files outside this work tree were changed: {listed(look.outside)}.")
+    if look.users_files:
+        yield foul(
+            "users-files-committed",
+            f"Commits of this attempt hold {listed(look.users_files)}, which had changes of the user's before it "
+            "began. Take them out of the commits and leave them in the work tree as they are.",
+        )
     links = [change.path for change in look.changes if change.mode == LINK and _leads_out(look, change)]
     if links:
         yield foul("link-outside", f"{listed(links)} is a link that leads out of the work tree.")

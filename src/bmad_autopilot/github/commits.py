@@ -1,13 +1,16 @@
 """Commits by us: exactly these paths, whatever else is staged or lies about."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from ..core.errors import ConflictError, Place
-from .git import Git, GitError
+from .git import Git, GitError, check_revision
 from .identities import OURS, Identity
-from .index import compare_index, copied_index, write_entries
+from .index import Difference, compare_index, copied_index, empty_index, read_raw, write_entries
 from .messages import write_message
 from .staging import stage
+from .trees import EMPTY_TREE
+
+_RAW = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
 
 
 def commit(
@@ -50,6 +53,49 @@ def move_ref(git: Git, ref: str, new: str, old: str) -> None:
             expected=old or "nothing",
             hint="nothing of it is lost; look again: git log -3",
         ) from None
+
+
+def commits_without(git: Git, base: str, head: str, paths: Set[str]) -> dict[str, str]:
+    """Make the commits of `base..head` again without their changes to `paths`; return each old commit with its new
+    one, nothing where no commit touches such a path. Author, dates and messages stay, so the same input gives the
+    same commits. Commits that a remote has are shared with others and stay as they are. No ref moves."""
+    check_revision(base, head)
+    listed = git.ask("rev-list", "--reverse", "--topo-order", head, f"^{base}", "--not", "--remotes").text.split()
+    made: dict[str, str] = {}
+    for commit in listed:
+        fields, message = _read_commit(git, commit)
+        old = [value for name, value in fields if name == "parent"]
+        parents = [made.get(parent, parent) for parent in old]
+        foreign = [(path, row.before) for path, row in _foreign(git, parents, commit, paths).items()]
+        if not foreign and parents == old:
+            continue
+        with empty_index() as index:
+            git.ask("read-tree", commit, index=index)
+            write_entries(git, foreign, index=index)
+            tree = git.ask("write-tree", index=index).text
+        # A signature is over the old content.
+        kept = [f"{name} {value}" for name, value in fields if name in ("author", "committer", "encoding")]
+        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), *kept]
+        data = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n\n" + message
+        made[commit] = git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=data).text
+    return made
+
+
+def _read_commit(git: Git, commit: str) -> tuple[list[tuple[str, str]], bytes]:
+    """Its header's fields and its message. Continued lines, as of a signature, have no name and are left out."""
+    header, _, message = git.ask("cat-file", "commit", commit).out.partition(b"\n\n")
+    lines = header.decode("utf-8", "surrogateescape").split("\n")
+    return [(name, value) for name, _, value in (line.partition(" ") for line in lines)], message
+
+
+def _foreign(git: Git, parents: Sequence[str], commit: str, paths: Set[str]) -> dict[str, Difference]:
+    """Which of these paths this commit itself changes: not as in its first parent, nor as a merge brought it."""
+    found: dict[str, Difference] = {}
+    for number, parent in enumerate(parents or [EMPTY_TREE]):
+        rows = read_raw(iter(git.ask("diff-tree", "-r", *_RAW, parent, commit, "--").fields))
+        changed = {path: row for path, row in rows.items() if path in paths}
+        found = changed if number == 0 else {path: row for path, row in found.items() if path in changed}
+    return found
 
 
 def _head(git: Git) -> tuple[str, str]:

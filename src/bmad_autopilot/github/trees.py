@@ -11,6 +11,7 @@ from .index import empty_index
 from .paths import is_inside, join
 
 MAX_FILE = 1024 * 1024
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the same in every repository
 _KINDS = {"A": Kind.ADDED, "M": Kind.MODIFIED, "D": Kind.DELETED, "R": Kind.RENAMED, "T": Kind.RETYPED}
 
 

@@ -86,6 +86,10 @@ class RunLog:
         text = " · ".join(spent(data)) + (f": {said}" if said else "")
         lines = self._one(data, at, str(data["step"]), words, text, color)
         strayed = ", ".join(str(row[0]) for row in data.get("put_back") or ())
+        taken_out = ", ".join(map(str, data.get("taken_out") or ()))
+        if taken_out:
+            word, text = "committed files of yours", f"taken out of its commits again: {taken_out}"
+            lines += self._one(data, at, str(data["step"]), word, text, "yellow")
         if strayed:
             word, text = "moved rows of other epics", f"put back: {strayed}"
             lines += self._one(data, at, str(data["step"]), word, text, "yellow")

@@ -30,7 +30,7 @@ CODE = {
 }
 
 # Writes what the step owes, into the files that the prompt names. Notes under .git say what it does otherwise:
-# `fails-Plan` how often a step fails yet, `gate-Plan` a pipe that it waits at.
+# `fails-Plan` how often a step fails yet, `gate-Plan` a pipe that it waits at, `commits` to commit all.
 AGENT = r"""
 import json, os, re, sys
 prompt, story = sys.argv[1:3]
@@ -92,6 +92,8 @@ if place:
         put(fails, str(left - 1))
         sys.exit(1)
     LEFT[name]()
+    if os.path.exists(f"{notes}/commits"):
+        os.system("git add --all && git commit --quiet --no-verify -m 'All of it'")
     for path in re.findall(r"^- `(.*variables.json)`: ", prompt, re.M):
         put(path, json.dumps({"decisions": [f"{name} is done our way"]}))
     for path in re.findall(r"^- `(.*output.md)`: ", prompt, re.M):

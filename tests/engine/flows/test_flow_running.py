@@ -96,6 +96,19 @@ def test_three_failures_are_a_blocker_and_are_not_tried_again_by_themselves(tmp_
     assert (state.step, state.retry_count, state.retries, state.blockers) == ("2", 0, (), ())
 
 
+def test_an_agents_own_commits_hold_no_file_that_was_the_users_before(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p")
+    project.note("commits", "")
+    project.write("my-private-notes.txt", "mine")
+    before = project.git("rev-parse", "HEAD")
+    ran = project.run()
+    assert ran.questions == ["gate"]
+    changed = project.git("log", "--name-only", "--format=%s", f"{before.strip()}..HEAD").splitlines()
+    assert "All of it" in changed
+    assert "my-private-notes.txt" not in changed
+    assert "?? my-private-notes.txt" in project.git("status", "--porcelain").splitlines()
+
+
 def test_a_failed_step_is_presented_also_where_its_run_is_gone(tmp_path: Path) -> None:
     project = FlowProject(tmp_path / "p")
     project.write(

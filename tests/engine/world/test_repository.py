@@ -30,6 +30,18 @@ class Meddling(Sample):
         return self.git("diff", "--cached", "--name-only").splitlines()
 
 
+class Committing(Sample):
+    """Its agent commits everything in the work tree in each call, halfway and at the end."""
+
+    def __init__(self, root: Path, era: str = "classic") -> None:
+        self.root = root
+        script = root.parent / "agent.sh"
+        commit = "git add --all && git commit --quiet --allow-empty --no-verify -m 'feat: work in progress'"
+        script.write_text(f'{commit}\n"$@"\ncode=$?\n{commit}\nexit $code\n')
+        make_sample(str(root), 1, 1, agent_command=("sh", str(script), *scripted()), era=era)
+        self.board = Path(open_project(str(root)).require_board())
+
+
 @pytest.mark.real
 def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_committed(tmp_path: Path) -> None:
     sample = Meddling(tmp_path / "p", "mine.txt", CHANGED)
@@ -50,6 +62,40 @@ def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_c
     assert made
     assert not {"mine.txt", CHANGED} & changed_by(sample, made)
     assert "a person's" in (sample.root / CHANGED).read_text()
+
+
+@pytest.mark.parametrize("era", [pytest.param("classic", marks=pytest.mark.real), "build"])
+def test_an_agents_own_commits_never_hold_files_that_were_the_users_before(tmp_path: Path, era: str) -> None:
+    """build-auto commits by itself with `git add --all`; so may any other agent."""
+    sample = Committing(tmp_path / "p", era=era)
+    sample.write("my-private-notes.txt", "a person's\n")
+    sample.write("deep/caf\udce9 notes.txt", "a person's\n")
+    sample.write("README.md", (sample.root / "README.md").read_text() + "a person's draft\n")
+    before, status = sample.git("rev-parse", "HEAD"), sample.git("status", "--porcelain")
+    ran = sample.run(allow_dirty=True)
+    assert ran.end.status == "completed"
+    made = sample.git("rev-list", f"{before}..HEAD").split()
+    assert "feat: work in progress" in sample.git("log", "--format=%s", f"{before}..HEAD")
+    assert not {name for name in changed_by(sample, made) if "notes" in name or name == "README.md"}
+    assert sample.git("status", "--porcelain") == status
+    assert "a person's draft" in (sample.root / "README.md").read_text()
+    taken = [entry["taken_out"] for entry in ran.entries("ended") if entry.get("taken_out")]
+    assert {"README.md", "my-private-notes.txt"} <= {path for paths in taken for path in paths}
+
+
+@pytest.mark.real
+def test_a_file_that_a_person_makes_between_two_calls_stays_out_of_an_agents_own_commits(tmp_path: Path) -> None:
+    sample = Committing(tmp_path / "p")
+    before = sample.git("rev-parse", "HEAD")
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        if kind == "accepted" and data["step"] == "create-story":
+            sample.write("between.txt", "a person's\n")
+
+    assert start_run(open_project(str(sample.root)), "story", "1-1", told=told).status == "completed"
+    made = sample.git("rev-list", f"{before}..HEAD").split()
+    assert "between.txt" not in changed_by(sample, made)
+    assert sample.git("status", "--porcelain") == "?? between.txt"
 
 
 @pytest.mark.real

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -36,7 +36,7 @@ def with_answers(got: Gathered, order: CallOrder, folder: str, git: Git) -> Gath
         raw: bytes | None = read_bytes(threads_file(folder, order.story), limit=MAX_FILE)
     except FileError:
         raw = None
-    return judge_answers(got, order, raw, lambda commit, since: _known(git, commit, since))
+    return judge_answers(got, order, raw, lambda commit, since: _known(git, commit, since, got.remade))
 
 
 def judge_answers(got: Gathered, order: CallOrder, raw: bytes | None, known: Known) -> Gathered:
@@ -94,9 +94,10 @@ def _is_name(text: str) -> bool:
     return 7 <= len(text) <= 64 and all(letter in "0123456789abcdef" for letter in text)
 
 
-def _known(git: Git, commit: str, since: str) -> str:
+def _known(git: Git, commit: str, since: str, remade: Mapping[str, str]) -> str:
     with suppress(AutopilotError):
         sha = git.ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", codes=(0, 1)).text
+        sha = remade.get(sha, sha)
         is_later = bool(since and sha) and sha != since and is_ancestor(git, since, sha)
         return sha if is_later and is_ancestor(git, sha, "HEAD") else ""
     return ""

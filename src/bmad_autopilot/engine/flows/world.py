@@ -3,6 +3,7 @@ leaves, and commits."""
 
 from functools import cached_property
 
+from ...agents.attempts import read_result, read_spec
 from ...agents.outcomes import REACTIONS, Reaction
 from ...core.errors import AutopilotError
 from ...github.ground import look_at_ground, refusal
@@ -15,6 +16,7 @@ from ...workflows.pipelines import Step
 from ...workflows.workflow_prompt import Passing
 from ..calling import Job
 from ..doors import CallOrder, CommitOrder, Gathered
+from ..touching import take_out, users_paths
 from ..world.workflow_world import WorkflowWorld
 from .desk import SUBSTEP, FlowDesk
 from .position import part_of
@@ -59,10 +61,24 @@ class FlowWorld(WorkflowWorld):
         return super()._passing(folder, order)._replace(more=tuple(flow_paragraphs(part_of(order.step), about)))
 
     def gather(self, order: CallOrder) -> Gathered:
-        got = super().gather(order)
+        got = self._without_users_files(order, super().gather(order))
         if REACTIONS[got.verdict.outcome] is not Reaction.GO_ON or got.asked or got.missing:
             return got
         return got._replace(missing=self._missing(order.step))
+
+    def _without_users_files(self, order: CallOrder, got: Gathered) -> Gathered:
+        """Of what lay in the work tree uncommitted before the call, only the flow's work may be in its commits. A
+        command of a flow is the user's own."""
+        folder = self.folder(order.id)
+        spec, result = read_spec(folder), read_result(folder)
+        if self.git.work_tree is None or order.step.command or result is None:
+            return got
+        own = self.paths_of(order, [call for call in order.calls if call != order.id], spec.tree)
+        own |= {self._from_top(self._desk.path)}
+        cleaned = take_out(self.git, spec, result, users_paths(self.git, spec, own) | self.dirty)
+        held = [f"a commit holds `{path}`, which was changed before the call" for path in cleaned.left_in]
+        tree = got.tree._replace(head=cleaned.result.head)
+        return got._replace(tree=tree, missing=(*got.missing, *held), taken_out=cleaned.taken_out)
 
     def _missing(self, step: Step) -> tuple[str, ...]:
         """An agent's word completes nothing."""
