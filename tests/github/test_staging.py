@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.github.staging import stage
+from bmad_autopilot.github.staging import hidden_paths, stage
 from tests.github.repositories import ODD_NAMES, Repository, make_repository
 
 
@@ -83,3 +83,13 @@ def test_odd_names_are_staged_and_ignored_alike(repository: Repository) -> None:
 def test_nothing_named_is_nothing_done(repository: Repository) -> None:
     (repository.path / ".git/index.lock").touch()
     assert stage(repository.git, []) == []
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_flag_that_hides_a_change_keeps_nothing_out(repository: Repository, flag: str) -> None:
+    repository.run("update-index", flag, "readme.txt")
+    repository.write("readme.txt", "changed\n")
+    assert list(hidden_paths(repository.git)) == ["readme.txt"]
+    assert stage(repository.git, ["readme.txt"]) == ["readme.txt"]
+    assert repository.run("show", ":readme.txt") == "changed"
+    assert hidden_paths(repository.git) == {}

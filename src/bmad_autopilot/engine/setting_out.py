@@ -9,6 +9,7 @@ from ..core.errors import AutopilotError, Place
 from ..core.statuses import DONE, PARKED, UNKNOWN, Kind
 from ..github.git import Git
 from ..github.ground import Ground, look_at_ground, refusal
+from ..github.staging import hidden_paths
 from ..project.bmad import Era
 from ..project.open import Project
 from ..runs.finding import unfinished
@@ -58,7 +59,8 @@ def new_lane(
     project: Project, scope: str, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
 ) -> Lane:
     config = project.config
-    ground = _checked_ground(project, allow_dirty)
+    git = Git(project.root.checkout)
+    ground = _checked_ground(git, project, allow_dirty)
     lane = Lane(
         scope,
         row.key,
@@ -73,15 +75,20 @@ def new_lane(
         checks=checks_of(project),
         unprotected=config.unprotected,
         human_checkpoint=config.human_checkpoint,
-        dirty=(*ground.dirty, *ground.untracked),
+        dirty=users_files(git, ground),
         of_tasks=bool(project.tasks),
     )
     stories = stories_of(lane, read_board(project.require_board()).rows)
     return lane._replace(stories=sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories))
 
 
-def _checked_ground(project: Project, allow_dirty: bool) -> Ground:
-    ground = look_at_ground(Git(project.root.checkout))
+def users_files(git: Git, ground: Ground) -> tuple[str, ...]:
+    """What is changed or untracked before a run, also where an index flag hides it from `git status`."""
+    return tuple(dict.fromkeys((*ground.dirty, *ground.untracked, *hidden_paths(git))))
+
+
+def _checked_ground(git: Git, project: Project, allow_dirty: bool) -> Ground:
+    ground = look_at_ground(git)
     problem = refusal(ground)
     if problem is not None:
         raise problem

@@ -20,7 +20,7 @@ HOOKS_PATH = ".git/config:core.hookspath"
 _FILES = ("info/exclude", "info/attributes")
 # By name, in lower case. Identity and branches are left out: honest work sets those. Where we push to is not.
 _WATCHED = re.compile(
-    r"core\.(?:hookspath|worktree|excludesfile|attributesfile|fsmonitor|sshcommand|askpass|editor|pager)"
+    r"core\.(?:hookspath|worktree|sparsecheckout(?:cone)?|excludesfile|attributesfile|fsmonitor|sshcommand|askpass|editor|pager)"
     r"|(?:filter|alias|include|includeif|credential|url|gpg)\..*"
     r"|remote\..*\.(?:url|pushurl|vcs)|http\..*"
     r"|diff\.(?:external|.*\.(?:command|textconv))|merge\..*\.driver"

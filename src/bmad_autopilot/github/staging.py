@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from .git import Git
@@ -30,9 +31,27 @@ def put_in(git: Git, paths: Sorted, *, index: str | None = None) -> None:
     if paths.displaced:
         git.ask("update-index", "--force-remove", "-z", "--stdin", feed=join(paths.displaced), index=index)
     if paths.present or paths.absent:
+        _unhide(git, {*paths.present}, index)
         # Files that a sparse checkout leaves out are absent, and not deleted.
         options = ("--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
         git.ask("update-index", *options, feed=join([*paths.absent, *paths.present]), index=index)
+
+
+def hidden_paths(git: Git, *, index: str | None = None) -> dict[str, str]:
+    """Paths whose changes an index flag hides from git, with the flag as `git ls-files -v` shows it: `S` is
+    skip-worktree, a small letter assume-unchanged. Only those that are in the work tree."""
+    rows = git.ask("ls-files", "-v", "-z", index=index).fields
+    flagged = {row[2:]: row[0] for row in rows if row[0].islower() or row[0] == "S"}
+    return {path: flag for path, flag in flagged.items() if os.path.lexists(encode(os.path.join(git.top, path)))}
+
+
+def _unhide(git: Git, paths: Set[str], index: str | None) -> None:
+    """A flagged path would keep its old content in the index, whatever is in the work tree."""
+    flags = {path: flag for path, flag in hidden_paths(git, index=index).items() if path in paths}
+    for option, letters in (("--no-assume-unchanged", ascii_lowercase), ("--no-skip-worktree", "Ss")):
+        marked = [path for path, flag in flags.items() if flag in letters]
+        if marked:
+            git.ask("update-index", option, "-z", "--stdin", feed=join(marked), index=index)
 
 
 def sort_out(top: str, paths: Iterable[str]) -> Sorted:

@@ -1,7 +1,10 @@
 """The work tree's hash, whatever the clock did."""
 
 import os
+import shutil
 from pathlib import Path
+
+import pytest
 
 from bmad_autopilot.agents.shim.work import changes, is_changed, look
 from tests.agents.stubs import repository
@@ -23,6 +26,50 @@ def test_an_edit_in_the_tick_of_the_indexs_own_writing_is_seen(tmp_path: Path) -
     seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
     assert seen.tree is not None
     assert git(tree, "show", f"{seen.tree}:readme.txt").strip() == "HELLO"
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+@pytest.mark.parametrize("change", ["written", "deleted"])
+def test_a_change_that_an_index_flag_hides_is_seen(tmp_path: Path, flag: str, change: str) -> None:
+    tree = repository(tmp_path / "tree")
+    name = 'caf\u00e9 "notes".txt'  # git quotes such a name unless it is asked not to
+    for path in (tree / name, tree / "deep" / "file.txt"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("before\n")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", "Two files")
+    git(tree, "update-index", flag, name, "deep/file.txt")
+    for path in (tree / name, tree / "deep" / "file.txt"):
+        path.write_text("after\n") if change == "written" else path.unlink()
+    seen = look(str(tree / "deep" if change == "written" else tree), dict(os.environ), str(tmp_path / "index"))
+    names = git(tree, "ls-tree", "-r", "-z", "--name-only", str(seen.tree)).split("\0")
+    assert ("deep/file.txt" in names) == (name in names) == (change == "written")
+    if change == "written":
+        assert (
+            git(tree, "show", f"{seen.tree}:{name}")
+            == git(tree, "show", f"{seen.tree}:deep/file.txt")
+            == "after\n"
+        )
+    assert git(tree, "ls-files", "-v", name)[0] in "hS", "the repository's own index is left alone"
+
+
+def test_files_outside_a_sparse_checkout_are_not_deleted(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    for folder in ("here", "there"):
+        (tree / folder).mkdir()
+        (tree / folder / "file.txt").write_text("one\n")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message", "Two folders")
+    git(tree, "sparse-checkout", "set", "here")
+    assert not (tree / "there").exists()
+    (tree / "there").mkdir()
+    (tree / "there" / "file.txt").write_text("two\n")
+    (tree / "there" / "new.txt").write_text("new\n")
+    seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
+    assert git(tree, "show", f"{seen.tree}:there/file.txt") == "two\n"
+    shutil.rmtree(tree / "there")
+    seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
+    assert git(tree, "show", f"{seen.tree}:there/file.txt") == "one\n"
 
 
 def test_a_branch_that_goes_on_by_itself_is_no_change_of_an_agents(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from .signals import signal
 
 SECONDS = 60.0
 MAX_OUTPUT = 1024 * 1024
+MAX_LISTING = 256 * MAX_OUTPUT  # of every path in the index
 
 # The repository is the agent's too: nothing it may have set there is to run with us.
 _GIT = [
@@ -21,6 +22,7 @@ _GIT = [
     "-c",
     "advice.addEmbeddedRepo=false",
 ]
+_WHOLE = ["-c", "core.sparseCheckout=false"]  # files outside a sparse checkout count where they are there
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -48,30 +50,45 @@ def look(
 ) -> Work:
     """The work tree as it is, hashed through an index of our own at `index`: git's own stays untouched. New
     objects go into the repository, or into the folder `scratch`."""
-    asked = ["rev-parse", "--git-path", "index", "--git-path", "objects", "HEAD", "--abbrev-ref", "HEAD"]
-    code, out = _git(folder, environment, asked, seconds)
+    asked = ["rev-parse", "--git-path", "index", "--git-path", "objects", "--show-toplevel", "HEAD"]
+    code, out = _git(folder, environment, [*asked, "--abbrev-ref", "HEAD"], seconds)
     lines = out.splitlines()
-    if code is None or len(lines) < 2:
+    if code is None or len(lines) < 3:
         return Work(None, None, None, "git did not answer" if code is None else "")
-    head, branch = (lines[2], lines[3]) if code == 0 and len(lines) == 4 else (None, None)  # None: no commit yet
+    head, branch = (lines[3], lines[4]) if code == 0 and len(lines) == 5 else (None, None)  # None: no commit yet
     _copy(os.path.join(folder, lines[0]), index)
     own = {**environment, "GIT_INDEX_FILE": index}
-    # Marks that hide a file from git are the agent's to set: in our copy they do not count.
-    _, listed = _git(folder, own, ["ls-files", "-v"], seconds)
-    hidden = [line[2:] for line in listed.splitlines() if line[:1].islower()]
-    for start in range(0, len(hidden), 200):
-        _git(folder, own, ["update-index", "--no-assume-unchanged", "--", *hidden[start : start + 200]], seconds)
+    unhidden = _unhide(lines[2], own, seconds)
     if scratch:
         os.makedirs(scratch, exist_ok=True)
         objects = os.path.join(folder, lines[1])
         own |= {"GIT_OBJECT_DIRECTORY": scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects}
     # Copied, so that only files changed since are read again.
-    added, _ = _git(folder, own, ["add", "--all", "--ignore-errors", ":/"], seconds)
+    added, _ = _git(folder, own, [*_WHOLE, "add", "--all", "--ignore-errors", ":/"], seconds)
     code, tree = _git(folder, own, ["write-tree"], seconds) if added is not None else (None, "")
     _remove(index)
-    whole = added == 0 and code == 0
+    whole = unhidden and added == 0 and code == 0
     problem = "" if whole else "git could not read the whole work tree: what is kept is not all of it"
     return Work(head, branch, tree.strip() if code == 0 else None, problem)
+
+
+def _unhide(top: str, environment: dict[str, str], seconds: float) -> bool:
+    """Clear the flags that hide changes from git (assume-unchanged, skip-worktree): agents can set them. In a
+    sparse checkout, files that are not there keep theirs. False: git did not list the index."""
+    code, listed = _git(top, environment, [*_WHOLE, "ls-files", "-v", "-z"], seconds, MAX_LISTING)
+    if code != 0:
+        return False
+    rows = [(row[0], row[2:]) for row in listed.split("\0") if row[:1].islower() or row[:1] == "S"]
+    assumed = [path for flag, path in rows if flag.islower()]
+    skipped = [path for flag, path in rows if flag in "Ss"]
+    absent = {path for path in skipped if not os.path.lexists(os.path.join(top, path))}
+    sparse = ["config", "--type=bool", "core.sparseCheckout"]
+    if absent and _git(top, environment, sparse, seconds)[1].strip() == "true":
+        skipped = [path for path in skipped if path not in absent]
+    for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
+        for start in range(0, len(paths), 200):
+            _git(top, environment, [*_WHOLE, "update-index", option, "--", *paths[start : start + 200]], seconds)
+    return True
 
 
 def keep(
@@ -142,12 +159,18 @@ def _remove(path: str) -> None:
 
 
 def _git(
-    folder: str, environment: dict[str, str], arguments: list[str], seconds: float = SECONDS
+    folder: str,
+    environment: dict[str, str],
+    arguments: list[str],
+    seconds: float = SECONDS,
+    most: int = MAX_OUTPUT,
 ) -> tuple[int | None, str]:
-    return run([*_GIT, "-C", folder, *arguments], environment, seconds)
+    return run([*_GIT, "-C", folder, *arguments], environment, seconds, most)
 
 
-def run(argv: list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
+def run(
+    argv: list[str], environment: dict[str, str], seconds: float, most: int = MAX_OUTPUT
+) -> tuple[int | None, str]:
     """Exit code and output of a short program. None: it could not be started, or had to be killed."""
     read, write = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
@@ -160,7 +183,7 @@ def run(argv: list[str], environment: dict[str, str], seconds: float) -> tuple[i
     finally:
         os.close(write)
         os.close(null)
-    out, late = _drain(read, time.monotonic() + seconds)
+    out, late = _drain(read, time.monotonic() + seconds, most)
     os.close(read)
     if late:
         os.kill(pid, signal.SIGKILL)
@@ -168,15 +191,15 @@ def run(argv: list[str], environment: dict[str, str], seconds: float) -> tuple[i
     return None if late else os.waitstatus_to_exitcode(status), out.decode("utf-8", "surrogateescape")
 
 
-def _drain(fd: int, deadline: float) -> tuple[bytes, bool]:
+def _drain(fd: int, deadline: float, most: int) -> tuple[bytes, bool]:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    out = b""
-    while len(out) < MAX_OUTPUT:
+    out = bytearray()
+    while len(out) < most:
         if not poll.poll(max(0, int((deadline - time.monotonic()) * 1000))):
-            return out, True
+            return bytes(out), True
         data = os.read(fd, 65536)
         if not data:
-            return out, False
+            return bytes(out), False
         out += data
-    return out, True
+    return bytes(out), True

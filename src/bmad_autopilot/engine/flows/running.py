@@ -27,7 +27,7 @@ from ..lane import Lane
 from ..onlookers import Human, Told
 from ..policy import checks_of, with_policy
 from ..running import new_folder
-from ..setting_out import NO_CAPS, Caps
+from ..setting_out import NO_CAPS, Caps, users_files
 from .about import TASKS_FOLDER
 from .performing import BOUNDARY, TASKS, with_session
 from .position import index_of, part_of, told_apart
@@ -104,7 +104,7 @@ def _lane(project: Project, flow: Flow, wish: Wish, session: str) -> Lane:
         session=session,
         path=state_path(project, flow),
         unattended=dict(wish.unattended),
-        dirty=(*ground.dirty, *ground.untracked) if ground else (),
+        dirty=users_files(git, ground) if ground else (),
     )
 
 
