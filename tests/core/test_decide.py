@@ -124,6 +124,8 @@ EXAMPLES = [
     (Facts(target=Target.OVER, epic=Epic.CLOSED, call=Call.GOOD), "all-over"),
     (Facts(row=Row.GONE), "story-gone"),
     (Facts(row=Row.EDITED), "row-edited"),
+    (Facts(row=Row.UNPROVED), "row-unproved"),
+    (Facts(row=Row.UNPROVED, one_step=True), "row-unproved"),
     (Facts(ground=False), "ground-unsafe"),
     (Facts(begun=False), "new-story"),
     (Facts(begun=False, left=True), "asked-before"),

@@ -84,6 +84,7 @@ ROWS = [
     ("retrospective-not-held", "retrospective", {"target": OVER, "call": NOT_TAKEN[1:], "attended": True}),
     ("all-over", Action.FINISH, {"target": OVER}),
     ("story-gone", Action.LET_GO, {"row": Row.GONE}),
+    ("row-unproved", "row", {"row": Row.UNPROVED}),
     ("row-edited", Action.NOTE_EDIT, {"row": Row.EDITED}),
     ("ground-unsafe", "ground", {"ground": False}),
     ("paused-between-stories", Action.LEAVE, {"begun": False, "pause": True}),

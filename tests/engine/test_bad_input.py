@@ -12,7 +12,7 @@ import pytest
 from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.engine.running import start_run
 from bmad_autopilot.project.open import open_project
-from tests.engine.laning import Ran, Sample
+from tests.engine.laning import Person, Ran, Sample
 
 pytestmark = pytest.mark.real  # whole runs, by real processes
 
@@ -45,10 +45,26 @@ def test_a_story_that_somebody_parks_meanwhile_stays_parked(tmp_path: Path) -> N
     assert (sample.row("1-1"), sample.row("1-2")) == ("done", "blocked")
 
 
-def test_a_story_that_somebody_calls_done_is_done(tmp_path: Path) -> None:
+def test_a_story_that_someone_sets_to_done_without_a_commit_is_asked_about(tmp_path: Path) -> None:
+    sample = Sample(tmp_path / "p")
+    done = edit(sample, r"(1-1-\S+): review", r"\1: done")
+    ran = run_while(sample, "accepted dev", done)
+    assert (ran.end.status, ran.questions) == ("waiting", ["row"])
+    assert sample.run("epic", "1", person=Person("undo")).end.status == "completed"
+    assert sample.story_commits()[0].startswith("Story 1-1")
+
+
+def test_a_story_that_a_commit_of_the_users_sets_to_done_is_done(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", stories=2)
-    ran = run_while(sample, "accepted dev", edit(sample, r"(1-1-\S+): review", r"\1: done"))
-    assert ran.end.status == "completed"
+    done = edit(sample, r"(1-1-\S+): review", r"\1: done")
+
+    def commit_it() -> None:
+        done()
+        sample.git("add", "--all")
+        sample.git("commit", "--quiet", "--message", "Finished by hand")
+
+    ran = run_while(sample, "accepted dev", commit_it)
+    assert (ran.end.status, ran.questions) == ("completed", [])
     assert [one["status"] for one in ran.entries("edited")] == ["done"]
     assert [call["step"] for call in ran.entries("call") if call["story"].startswith("1-1")] == [
         "create-story",

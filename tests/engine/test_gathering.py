@@ -1,5 +1,6 @@
 """What a call did where no diff shows it, in real runs of the scripted agent with some shell before it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,47 @@ def test_a_state_file_in_git_is_refused_though_we_move_it_aside_between_calls(tm
     found = [entry["objections"] for entry in ran.entries("ended") if entry["step"] == "dev"]
     assert found == [["state-file-tracked"]] * 2
     assert ran.end.status == "waiting"
+
+
+BOARD = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+
+
+@pytest.mark.parametrize("flag", [pytest.param("assume-unchanged", marks=pytest.mark.real), "skip-worktree"])
+def test_a_board_that_an_agent_hides_from_git_says_nothing_of_its_own(tmp_path: Path, flag: str) -> None:
+    """It sets its row to done and hides the board, so that nothing seems to have moved during its call."""
+    hide = f"git update-index --{flag} {BOARD}; sed -i 's/^\\(  1-1-[^:]*\\):.*/\\1: done/' {BOARD}"
+    sample = Prepared(tmp_path / "p", "true")
+    script = tmp_path / "agent.sh"
+    script.write_text(f'"$@"\ncode=$?\n(\n{hide}\n) </dev/null >&2\nexit $code\n')
+    ran = sample.run()
+    assert (ran.end.status, ran.entries("edited"), ran.questions) == ("completed", [], [])
+    assert [call["step"] for call in ran.entries("call")] == ["create-story", "dev", "code-review"]
+
+
+@pytest.mark.parametrize("flag", ["skip-worktree", pytest.param("assume-unchanged", marks=pytest.mark.real)])
+def test_what_an_agent_hides_from_git_is_checked_and_committed(tmp_path: Path, flag: str) -> None:
+    sample = Prepared(
+        tmp_path / "p", f"git update-index --{flag} src/ledger/money.py; echo '#' >>src/ledger/money.py"
+    )
+    assert sample.run().end.status == "completed"
+    assert (
+        sample.git("show", "HEAD:src/ledger/money.py") == (sample.root / "src/ledger/money.py").read_text().strip()
+    )
+    assert "#" in sample.git("log", "-p", "--format=", "--", "src/ledger/money.py")
+
+
+def test_a_row_that_a_check_sets_to_done_is_asked_about(tmp_path: Path) -> None:
+    """As a test that the agent wrote can do, while we run the project's checks."""
+    sample = Sample(tmp_path / "p", stories=2)
+    settings = sample.root / "bmad-autopilot.toml"
+    command = f"sed -i 's/^\\\\(  1-[12]-[^:]*\\\\):.*/\\\\1: done/' {BOARD}"
+    settings.write_text(re.sub(r"test = .*", lambda _: f'test = ["{command}"]', settings.read_text()))
+    sample.git("commit", "-qam", "A check that writes the board")
+    ran = sample.run("epic", "1")
+    assert (ran.end.status, ran.questions) == ("waiting", ["row"])
+    assert [call["step"] for call in ran.entries("call")] == ["create-story", "dev"]
+    settings.write_text(re.sub(r"test = .*", 'test = ["true"]', settings.read_text()))
+    sample.git("commit", "-qm", "A check that does not", "bmad-autopilot.toml")
+    again = sample.run("epic", "1", person=Person("undo", "new", "undo"))
+    assert (again.end.status, again.questions[-1]) == ("completed", "row"), "the other story's row, too"
+    assert {"1-1", "1-2"} == {call["story"][:3] for call in (*ran.entries("call"), *again.entries("call"))}

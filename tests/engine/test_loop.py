@@ -177,10 +177,65 @@ def test_a_skipped_story_is_parked_and_the_next_one_begun() -> None:
 def test_a_persons_word_stands_while_we_wait() -> None:
     bench = Bench("no-change")
     bench.run()
+    bench.set_row("blocked")
+    bench.answer("retry")
+    assert bench.run() == "waiting"
+    assert bench.question == "left-out"
+    assert bench.starts.count(f"{FIRST} dev") == 2
+    assert [data["status"] for data in bench.entries("edited")] == ["parked"]
+
+
+@pytest.mark.parametrize(("answer", "calls"), [("mine", 2), ("undo", 3)])
+def test_a_story_that_says_done_without_a_commit_is_asked_about(answer: str, calls: int) -> None:
+    bench = Bench("no-change")
+    bench.run()
     bench.set_row("done")
+    bench.cast.mend(FIRST)
+    bench.answer("retry")
+    assert bench.run() == "waiting"
+    assert bench.question == "row"
+    bench.answer(answer)
+    assert bench.run() == "completed"
+    assert bench.starts.count(f"{FIRST} dev") == calls
+    assert [data["status"] for data in bench.entries("edited")] == (["done"] if answer == "mine" else [])
+    assert bench.row() == "done"
+
+
+@pytest.mark.parametrize(("answer", "begun"), [("mine", False), ("undo", True)])
+def test_a_story_that_was_never_begun_and_says_done_is_asked_about(answer: str, begun: bool) -> None:
+    """A test of the first story's agent may write it while our checks run."""
+    bench = Bench(rows={FIRST: "backlog", SECOND: "backlog"})
+    check = MemoryDoors.check
+
+    def meddling(doors: MemoryDoors, code: str) -> Check:
+        if bench.row(SECOND) == "backlog" and not bench.world.questions:
+            bench.set_row("done", SECOND)
+        return check(doors, code)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryDoors, "check", meddling)
+        assert bench.run() == "waiting"
+        assert (bench.question, bench.row(FIRST)) == ("row", "done")
+        bench.answer(answer)
+        assert bench.run() == "completed"
+    assert (f"{SECOND} dev" in bench.starts) == begun
+    assert bench.row(SECOND) == "done"
+
+
+def test_a_story_that_was_done_when_the_run_began_is_not_asked_about() -> None:
+    bench = Bench(rows={FIRST: "backlog", SECOND: "done"})
+    bench.set_row("done", SECOND)
+    assert bench.run() == "completed"
+    assert not bench.world.questions
+
+
+def test_a_row_that_a_persons_commit_sets_to_done_stands() -> None:
+    bench = Bench("no-change")
+    bench.run()
+    bench.set_row("done")
+    bench.world.git.commit_files(bench.world.git.snapshot(), "By a person")
     bench.answer("retry")
     assert bench.run() == "completed"
-    assert bench.starts.count(f"{FIRST} dev") == 2
     assert [data["status"] for data in bench.entries("edited")] == ["done"]
 
 

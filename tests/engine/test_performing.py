@@ -1,17 +1,20 @@
 """What a call is told of the calls before it."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
 
+from bmad_autopilot.board.sprint import Row
 from bmad_autopilot.core.facts import Facts
-from bmad_autopilot.core.records import CallRecord, RunRecord, StepRecord, StoryRecord
+from bmad_autopilot.core.records import CallRecord, Check, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.engine.doors import Caller, CallOrder, Doors
+from bmad_autopilot.engine.doors import Caller, CallOrder, Doors, Tree
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.looking import Look
 from bmad_autopilot.engine.performing import perform
 from bmad_autopilot.engine.position import Position
+from bmad_autopilot.sim.memory_board import rows_of, with_status
 from bmad_autopilot.workflows.pipelines import DEV, PIPELINES, Step
 
 CALL = Rule("call", {}, Action.CALL)
@@ -64,3 +67,45 @@ def test_what_was_found_wrong_before_a_limit_is_told_after_it(refusals: int) -> 
     order = order_after(LACKING, *[REFUSED] * refusals)
     assert (order.failure, order.cut_short) == ("no test", True)
     assert order_after(REFUSED, LACKING).cut_short is False
+
+
+class Checked(Started):
+    """A loop whose check moves rows of the board."""
+
+    def __init__(self, *, is_apart: bool) -> None:
+        super().__init__()
+        self.board = BOARD
+        self.noted: dict[str, Any] = {}
+        self._is_apart = is_apart
+
+    def note(self, kind: str, /, **data: Any) -> None:
+        self.noted[kind] = data
+
+    def check(self, code: str) -> Check:
+        self.board = self.board.replace(b"2-1-y: backlog", b"2-1-y: done").replace(
+            b"1-2-z: backlog", b"1-2-z: done"
+        )
+        return Check(code, True)
+
+    def is_apart(self) -> bool:
+        return self._is_apart
+
+    def rows(self) -> Mapping[str, Row]:
+        return rows_of(self.board)
+
+    def set_row(self, key: str, status: str, expect: str) -> bool:
+        self.board = with_status(self.board, key, status)
+        return True
+
+
+BOARD = b"development_status:\n  epic-1: in-progress\n  1-1-x: review\n  1-2-z: backlog\n  2-1-y: backlog\n"
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_rows_of_other_epics_that_a_check_moves_in_the_lanes_own_work_tree_are_put_back(is_apart: bool) -> None:
+    loop = Checked(is_apart=is_apart)
+    look = Look(Facts(), rows_of(BOARD), StoryRecord("1-1-x"), tree=Tree(None, None, "tree", "code"))
+    perform(loop, look, Rule("unchecked", {}, Action.CHECK))
+    assert loop.rows()["2-1-y"].meaning == ("backlog" if is_apart else "done")
+    assert loop.rows()["1-2-z"].meaning == "done", "a row of its own epic is asked about later"
+    assert loop.noted["check"].get("put_back") == ([["2-1-y", "backlog", "done"]] if is_apart else None)

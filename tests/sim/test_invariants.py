@@ -145,7 +145,7 @@ def test_a_row_written_without_comparing(monkeypatch: pytest.MonkeyPatch) -> Non
         self._done("set-row", key=key, before=before, after=status)
         return True
 
-    def row(story: Any, row: Row | None, due: str, *rest: Any) -> str:
+    def row(doors: Any, run: Any, story: Any, row: Row | None, due: str, *rest: Any) -> str:
         return "gone" if row is None else "right" if row.meaning == due else "due"
 
     monkeypatch.setattr(MemoryDoors, "set_row", set_row)

@@ -89,7 +89,9 @@ OFFERS: Mapping[Cause, Offer] = {
     Cause.GROUND: Offer("NO PLACE TO WORK", "the work tree is no place to work in", (RETRY, ABORT)),
     Cause.LEFT_OUT: Offer("NOT WHOLE", "all stories of an epic are done but those left out", ("close", "leave")),
     Cause.RETROSPECTIVE: Offer("NO RETROSPECTIVE", "an epic's retrospective was not held", (RETRY, "leave")),
-    Cause.ROWS: Offer("BOARD MOVED", "other rows of the board moved during a call", ("mine", "undo")),
+    Cause.ROWS: Offer(
+        "BOARD MOVED", "rows of the board moved that no step of the run has moved", ("mine", "undo")
+    ),
     Cause.STUCK: Offer("STUCK", "nothing is known to do about a story", (RETRY, ABORT)),
     Cause.RESTLESS: Offer("NEVER THE SAME", "files change by themselves while the project's checks run"),
     Cause.FORGE: Offer("NO WAY TO THE FORGE", "the forge does not let us do what is due", (RETRY, ABORT)),

@@ -34,6 +34,7 @@ class Row(StrEnum):
     RIGHT = "right"
     DUE = "due"  # ours to set
     EDITED = "edited"  # a person has changed it, and that stands
+    UNPROVED = "unproved"  # it says done, and neither a step of this run nor a commit of the user's bears that out
     GONE = "gone"
 
 

@@ -54,6 +54,7 @@ def _story(run: RunRecord, data: Data, at: float) -> None:
     story = run.story(str(data["story"]))
     if story.baseline is None and story.tree is None:
         story.baseline, story.tree, story.code = data.get("baseline"), data.get("tree"), data.get("code")
+    run.known_head = data.get("baseline") or run.known_head
     _begins(story, data.get("status"))
     story.began_as = story.began_as or story.expected
     story.gone = False
@@ -88,6 +89,7 @@ def _ended(run: RunRecord, data: Data, at: float) -> None:
     if found is None or last is None or last.ended is not None:
         return
     last.ended = dict(data)
+    run.known_head = data.get("head") or run.known_head
     found[0].claim = str(data.get("row", ""))
     dollars = data.get("dollars")
     run.dollars += dollars or 0.0
@@ -195,6 +197,7 @@ def _check(run: RunRecord, data: Data, at: float) -> None:
     known = {name: data[name] for name in Check.__dataclass_fields__ if name in data}
     check = Check(**known)
     run.checks[check.code] = check
+    run.known_head = check.head or run.known_head
     if data.get("tree"):
         run.trees.append(str(data["tree"]))
 
@@ -202,7 +205,7 @@ def _check(run: RunRecord, data: Data, at: float) -> None:
 def _commit(run: RunRecord, data: Data, at: float) -> None:
     story = run.stories.get(str(data.get("story", "")))
     commits = story.commits if story else run.commits
-    commits[str(data["label"])] = str(data["sha"])
+    commits[str(data["label"])] = run.known_head = str(data["sha"])
     delivery.round_committed(run.delivery, str(data.get("story", "")), str(data["sha"]))
 
 

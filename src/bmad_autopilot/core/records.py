@@ -98,6 +98,7 @@ class Check:
     signature: str = ""
     excerpt: str = ""
     ran: list[list[Any]] = field(default_factory=list)  # command, exit code, seconds
+    head: str = ""  # HEAD once they had run
     fixed_since: bool = False  # a mend was made, and the tree is the same
 
 
@@ -135,6 +136,9 @@ class RunRecord:
     recorded: set[str] = field(default_factory=set)  # of a flow: what its state file has, `step:4`, `q3`
     settings: str = ""  # the digest of the settings it goes by, where somebody was asked; "": of its beginning
     keeps_settings: bool = False  # those of its beginning, though they have changed since
+    known_head: str | None = (
+        None  # HEAD after the last call, check or commit of ours: what comes later is a user's
+    )
     delivery: DeliveryRecord = field(default_factory=DeliveryRecord)
 
     def story(self, key: str) -> StoryRecord:

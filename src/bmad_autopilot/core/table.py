@@ -102,6 +102,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("all-over", when(target=(Target.OVER, Target.LEFT_OUT)), Action.FINISH),
     # The story's row: a person's word stands.
     Rule("story-gone", when(row=Row.GONE), Action.LET_GO),
+    Rule("row-unproved", when(row=Row.UNPROVED), Action.ASK, "row"),
     Rule("row-edited", when(row=Row.EDITED), Action.NOTE_EDIT),
     Rule("ground-unsafe", when(ground=False), Action.ASK, "ground"),
     Rule("paused-between-stories", when(begun=False, pause=True), Action.LEAVE),

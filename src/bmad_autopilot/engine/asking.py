@@ -156,6 +156,8 @@ def _context(code: str, look: Look, ended: Mapping[str, Any]) -> str:
     if code == "rows":
         moved = ended.get("rows", ())
         return "\n".join(f"{key}: {before or 'not there'} → {after or 'gone'}" for key, before, after in moved)
+    if code == "row" and look.row is not None:
+        return f"{look.row.key}: {look.wanted or 'not done'} → {look.row.status.raw}"
     if code == "left-out":
         stories = sorted(look.rows.values(), key=lambda row: row.order)
         own = [row for row in stories if look.epic and row.epic == look.epic.number and row.key != look.epic.key]

@@ -76,6 +76,15 @@ FORMS: Mapping[str, Form] = {
         Cause.ROWS,
         BlockReason.CRITICAL_DECISION,
     ),
+    "row": Form(
+        "The board says that {story} is done, but no step of this run has finished it, and no commit of yours "
+        "holds its work. Did you set it to done?",
+        {"mine": "look", "undo": "look"},
+        "undo",
+        "an agent, or a test it wrote, may have set it; its work goes on",
+        Cause.ROWS,
+        BlockReason.CRITICAL_DECISION,
+    ),
     "ground": Form(
         "This is no place to work in just now. Go on?",
         {RETRY: "look", ABORT: "abort"},

@@ -8,7 +8,7 @@ from ..core.errors import FileError
 from ..core.facts import Board, Call, Commit, Delivery, Epic, Facts, Gate, Question, Rest, Row, Step, Target
 from ..core.owes import Owes
 from ..core.records import RunRecord, StepRecord, StoryRecord
-from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind
+from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, Kind, read_status
 from ..workflows.pipelines import PULL_ROUND, RETROSPECTIVE
 from .delivery.rounds import CONFLICT, round_in_hand
 from .doors import Doors, Tree
@@ -38,12 +38,26 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     except FileError as error:
         return _blind(doors, run, facts, error)
     key = None if _looks_back(doors, lane, run, rows) else active(lane, run, rows)
+    story = run.stories.get(key) if key is not None else None
+    over = story is None or story.gone or is_over(story, rows[story.key].meaning if story.key in rows else "")
+    if story is not None and not over:
+        return _in_story(doors, lane, run, rows, story, facts)
+    unproved = _unproved(doors, lane, run, rows)
+    if unproved is not None:
+        facts = facts._replace(row=Row.UNPROVED)
+        return Look(facts, rows, StoryRecord(unproved.key), unproved, wanted=lane.rows.get(unproved.key, ""))
     if key is None:
         return _after_stories(doors, lane, run, rows, facts)
-    story = run.stories.get(key)
-    if story is None or story.gone or is_over(story, rows[key].meaning if key in rows else ""):
-        return _before_story(doors, lane, run, rows, key, facts._replace(begun=False))
-    return _in_story(doors, lane, run, rows, story, facts)
+    return _before_story(doors, lane, run, rows, key, facts._replace(begun=False))
+
+
+def _unproved(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> BoardRow | None:
+    """A story that this run has not begun, that was not done when it began, and that says done now."""
+    if not lane.rows:
+        return None
+    done = [row for row in stories_of(lane, rows) if row.meaning == DONE and row.key not in run.stories]
+    new = (row for row in done if read_status(lane.rows.get(row.key, ""), Kind.STORY).meaning != DONE)
+    return next((row for row in new if not doors.is_committed_done(row.key, run.known_head)), None)
 
 
 def _in_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> Look:
@@ -116,7 +130,7 @@ def _in_story(
     due = story.expected if one_step else wanted(story, at, call.value)
     look = look._replace(wanted=due)
     facts = look.facts._replace(
-        row=_row(story, row, due, call),
+        row=_row(doors, run, story, row, due, call),
         epic=_epic_under_way(look.epic),
         step=_step(at),
         rounds=story.round - story.counted_from + 1 < lane.max_rounds,
@@ -132,7 +146,7 @@ def _in_story(
 def _before_call(doors: Doors, lane: Lane, run: RunRecord, look: Look) -> Look:
     """What costs a look at git or at the account is looked at only where the table asks for it."""
     facts, at, story = look.facts, look.at, look.story
-    if story is None or facts.row in (Row.GONE, Row.EDITED):
+    if story is None or facts.row in (Row.GONE, Row.EDITED, Row.UNPROVED):
         return look
     why = doors.ground(lane.branch)
     gate, tree = Gate.PASSED, None
@@ -165,7 +179,7 @@ def _is_conflict(run: RunRecord, story: StoryRecord) -> bool:
     return opened is not None and opened.why == CONFLICT
 
 
-def _row(story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:
+def _row(doors: Doors, run: RunRecord, story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:
     if row is None:
         return Row.GONE
     if row.meaning == due or row.status.raw == due:
@@ -174,7 +188,10 @@ def _row(story: StoryRecord, row: BoardRow | None, due: str, call: Call) -> Row:
         return Row.RIGHT  # that is how it asked
     # Where an agent has moved it, that is what it said when we last looked; else what we found or were setting.
     known = (story.claim,) if story.claim else (story.expected, story.came_from)
-    return Row.DUE if row.meaning in known else Row.EDITED
+    if row.meaning in known:
+        return Row.DUE
+    is_proved = row.meaning != DONE or doors.is_committed_done(row.key, run.known_head)
+    return Row.EDITED if is_proved else Row.UNPROVED
 
 
 def _step(at: Position) -> Step:

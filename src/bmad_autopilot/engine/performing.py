@@ -4,6 +4,7 @@ is done already, so that a crash at any point loses nothing and repeats nothing.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core.errors import FileError
 from ..core.facts import Call, Delivery, Rest
 from ..core.rules import Action, Rule
 from ..core.statuses import DONE, IN_PROGRESS, Kind
@@ -137,7 +138,24 @@ def _check(loop: Loop, look: Look, rule: Rule) -> None:
     assert look.tree is not None
     loop.note("checking", story=look.story.key if look.story else "")
     check = loop.doors.check(look.tree.code or "")
-    loop.note("check", **vars(check), tree=look.tree.tree)
+    strayed = _put_back_rows(loop, look)
+    loop.note("check", **vars(check), tree=look.tree.tree, **({"put_back": strayed} if strayed else {}))
+
+
+def _put_back_rows(loop: Loop, look: Look) -> list[list[str]]:
+    """Rows of other epics that moved while the checks ran in a work tree of the lane's own: only a check can have
+    moved them there. Each as key, before, after."""
+    if not loop.doors.is_apart():
+        return []
+    try:
+        now = loop.doors.rows()
+    except FileError:
+        return []  # the next observation says so
+    others = [row for row in look.rows.values() if row.epic != loop.lane.epic and row.key in now]
+    moved = [row for row in others if now[row.key].status.raw != row.status.raw]
+    for row in moved:
+        loop.doors.set_row(row.key, row.status.raw, now[row.key].status.raw)
+    return [[row.key, row.status.raw, now[row.key].status.raw] for row in moved]
 
 
 def _accept(loop: Loop, look: Look, rule: Rule) -> None:

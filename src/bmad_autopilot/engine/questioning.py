@@ -1,6 +1,7 @@
 """Asking a person, and doing what they answer: by themselves, or by the settings where they are not there."""
 
 from ..core.rules import Rule
+from ..core.statuses import BACKLOG, DONE
 from ..gates.rows import as_before
 from .asking import about_checks, left_behind, meaning, question_for, with_trace
 from .committing import calls_of, head_before
@@ -84,6 +85,8 @@ def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     loop.doors.deliver(name)
     if code == "rows" and answer == "undo":
         _undo_rows(loop, look)
+    if code == "row":
+        _settle_row(loop, look, str(asked["story"]), mine=answer == "mine")
     story = loop.run.stories.get(str(asked.get("story", "")))
     if means == "skip" and story is not None and not loop.lane.is_workflow:
         loop.note(
@@ -109,6 +112,19 @@ def _undo_rows(loop: Loop, look: Look) -> None:
     moved = last.ended.get("rows", ()) if last and last.ended else ()
     for key, before, after in moved:
         loop.doors.set_row(key, as_before(key, before), after)
+
+
+def _settle_row(loop: Loop, look: Look, key: str, *, mine: bool) -> None:
+    """A row that says done: it stands, or it goes back to what this run expects. One that was moved again since is
+    looked at again."""
+    row, story = look.rows.get(key), loop.run.stories.get(key)
+    if row is None or row.meaning != DONE:
+        return
+    before = story.expected if story is not None else loop.lane.rows.get(key, "")
+    if mine:
+        loop.note("edited", story=key, before=before, status=DONE)
+    else:
+        loop.doors.set_row(key, before or BACKLOG, row.status.raw)
 
 
 def wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:

@@ -79,7 +79,8 @@ def new_lane(
         of_tasks=bool(project.tasks),
     )
     stories = stories_of(lane, read_board(project.require_board()).rows)
-    return lane._replace(stories=sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories))
+    left = sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories)
+    return lane._replace(stories=left, rows={one.key: one.status.raw for one in stories})
 
 
 def users_files(git: Git, ground: Ground) -> tuple[str, ...]:

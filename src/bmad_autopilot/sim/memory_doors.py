@@ -26,7 +26,7 @@ from ..workflows.pipelines import Step
 from .faults import INTENTS, Phase
 from .log import Actor, Effect
 from .memory import World
-from .memory_board import is_readable, rows_of, with_row, with_status
+from .memory_board import is_readable, raw_statuses, rows_of, with_row, with_status
 from .memory_calls import MemoryCall
 from .memory_checks import run_checks
 from .memory_gathering import gather
@@ -128,6 +128,14 @@ class MemoryDoors(MemoryPeople):
 
     def is_tidy(self) -> bool:
         return set(self.world.git.dirty()) <= set(self.lane.dirty)
+
+    def is_committed_done(self, key: str, since: str | None) -> bool:
+        git, board = self.world.git, self.world.books.board
+        if since is None or git.head in (None, since) or not git.descends(git.head, since):
+            return False
+        raw = (git.commits[commit].files.get(board, b"") for commit in (since, git.head) if commit)
+        before, now = (raw_statuses(one).get(key) if is_readable(one) else None for one in raw)
+        return now == DONE != before and self.is_tidy()
 
     def commit(self, order: CommitOrder) -> str:
         git = self.world.git

@@ -85,15 +85,17 @@ class RunLog:
             words, said = "ended with the run", ""
         text = " · ".join(spent(data)) + (f": {said}" if said else "")
         lines = self._one(data, at, str(data["step"]), words, text, color)
-        strayed = ", ".join(str(row[0]) for row in data.get("put_back") or ())
         taken_out = ", ".join(map(str, data.get("taken_out") or ()))
         if taken_out:
             word, text = "committed files of yours", f"taken out of its commits again: {taken_out}"
             lines += self._one(data, at, str(data["step"]), word, text, "yellow")
-        if strayed:
-            word, text = "moved rows of other epics", f"put back: {strayed}"
-            lines += self._one(data, at, str(data["step"]), word, text, "yellow")
-        return lines
+        return lines + self._put_back(data, at, str(data["step"]))
+
+    def _put_back(self, data: Data, at: float, step: str) -> list[LogLine]:
+        rows = ", ".join(str(row[0]) for row in data.get("put_back") or ())
+        return (
+            self._one(data, at, step, "moved rows of other epics", f"put back: {rows}", "yellow") if rows else []
+        )
 
     def resting(self, data: Data, at: float) -> list[LogLine]:
         end = data.get("until")
@@ -155,7 +157,7 @@ class RunLog:
             lines = self._one(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
         if data.get("environment"):
             lines += self._one(data, at, "checks", "cannot run here", "no change to the code helps", "red")
-        return lines
+        return lines + self._put_back(data, at, "checks")
 
     def _command(self, data: Data, at: float, command: object, exit: object, seconds: float) -> LogLine:
         word, color = ("passed", "green") if exit == 0 else ("failed", "red")

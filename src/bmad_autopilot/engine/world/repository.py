@@ -6,9 +6,11 @@ from functools import cached_property
 
 from ...agents.attempts import Result
 from ...agents.shim import work
+from ...board.sprint import board_from_text
 from ...core.errors import AutopilotError
 from ...core.records import Check
-from ...files import write_atomic
+from ...core.statuses import DONE
+from ...files import Text, write_atomic
 from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
@@ -16,7 +18,7 @@ from ...github.holding import hold, let_go
 from ...github.identities import OURS
 from ...github.putting_back import put_back
 from ...github.saving import SAVED, save_all
-from ...github.trees import changes, fingerprint
+from ...github.trees import changes, fingerprint, read_file
 from ...project.traces import CONFIG_NAME
 from ..doors import CallId, CallOrder, CommitOrder, Tree
 from ..observing import RETRO
@@ -88,6 +90,23 @@ class RepositoryDoors(Ground):
         """Nothing lies about but what did before we began."""
         ground = look_at_ground(self.git)
         return {*ground.dirty, *ground.untracked} <= self.dirty
+
+    def is_committed_done(self, key: str, since: str | None) -> bool:
+        head = head_of(self.git)
+        if head is None or since is None or head == since or not is_ancestor(self.git, since, head):
+            return False
+        board = self._from_top(self.project.require_board())
+        before, now = (self._committed_status(commit, board, key) for commit in (since, head))
+        return now == DONE != before and self.is_tidy()
+
+    def _committed_status(self, commit: str, board: str, key: str) -> str:
+        """What the row says in a commit; empty where the board is not in git, or cannot be read there."""
+        try:
+            raw = read_file(self.git, commit, board)
+            row = board_from_text(Text(board, raw)).rows.get(key) if raw is not None else None
+        except AutopilotError:
+            return ""
+        return row.meaning if row else ""
 
     def commit(self, order: CommitOrder) -> str:
         made = find_commit(self.git, order.key, order.since) or self._commit(order)
@@ -162,4 +181,5 @@ class RepositoryDoors(Ground):
         report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds)
         write_atomic(os.path.join(folder, "report.json"), report.to_json().encode(), durable=False)
         ran = [[check.command, check.exit, check.seconds] for check in report.checks]
-        return Check(code, report.passed, report.is_environment, report.signature, report.told, ran=ran)
+        head = head_of(self.git) or ""
+        return Check(code, report.passed, report.is_environment, report.signature, report.told, ran=ran, head=head)
