@@ -6,7 +6,15 @@ from pathlib import Path
 
 from tests.support import SampleProject, make_project
 
-PREAMBLE = "import os, sys, time, json, subprocess\n"
+PREAMBLE = """\
+import os, sys, time, json, subprocess
+
+def tick():
+    \"\"\"Tick every task of the story, as a developer does who is done with it.\"\"\"
+    path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.md'
+    open(path, 'r+').write(open(path).read().replace('- [ ]', '- [x]'))
+
+"""
 
 
 def project_with_agent(

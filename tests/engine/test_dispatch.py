@@ -47,6 +47,7 @@ def test_a_dev_agent_is_told_its_skill_and_the_story_is_in_progress_first(tmp_pa
     code = SET_STATUS + (
         "board = open('_bmad-output/implementation-artifacts/sprint-status.yaml').read()\n"
         "open('seen.json', 'w').write(json.dumps([sys.argv[1:], '1-3-sign-out: in-progress' in board]))\n"
+        "tick()\n"
         "set_status('review')"
     )
     sample = project_with_agent(tmp_path / "project", code)
@@ -115,7 +116,7 @@ def test_a_question_in_the_agent_state_file_needs_somebody(tmp_path: Path) -> No
 
 
 def test_a_call_nobody_waited_for_is_adopted(tmp_path: Path) -> None:
-    code = "open('ran', 'a').write('x')\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    code = "tick()\nopen('ran', 'a').write('x')\nwhile not os.path.exists('go'): time.sleep(0.01)"
     sample = project_with_agent(tmp_path / "project", code)
     first = dispatch_to_instance(DEV, "bmad-1-3", wait_for_completion=False, project=str(sample.root))
     assert first.status == "running"
@@ -205,6 +206,65 @@ def test_an_agent_that_says_it_is_done_and_did_nothing(tmp_path: Path, action: s
     assert missing in result.message
 
 
+DONE = "open('src.py', 'w').write('1'); set_status('review'); tick()\n"
+SKIPPED = "import pytest\\n\\n@pytest.mark.skip\\ndef test_it():\\n    assert 1 + 1 == 2\\n"
+LIARS = {
+    "only moves its row": "set_status('review'); tick()",
+    "leaves its tasks open": "open('src.py', 'w').write('1'); set_status('review')",
+    "deletes a test": f"{DONE}os.remove('tests/test_it.py')",
+    "skips a test": f"{DONE}open('tests/test_it.py', 'w').write('{SKIPPED}')",
+    "finishes another story": f"{DONE}sys.argv[2] = '2-1-search'; set_status('done')",
+    "rewrites history": f"{DONE}subprocess.run(['git', 'commit', '-q', '--amend', '-m', 'x'])",
+}
+
+
+@pytest.mark.parametrize("habit", LIARS)
+def test_the_gates_judge_an_agent_that_says_it_is_done(tmp_path: Path, habit: str) -> None:
+    sample = project_with_agent(tmp_path / "project", SET_STATUS + LIARS[habit])
+    sample.write("tests/test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
+    sample.commit("A test")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, result.outcome) == ("failed", "completed")
+    assert result.message
+
+
+def test_a_reviewer_that_deletes_a_test_is_judged_too(tmp_path: Path) -> None:
+    code = (
+        "path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.review.json'\n"
+        "open(path, 'w').write(json.dumps({'reviewResult': 'approved', 'summary': 'Fine.'}))\n"
+        "os.remove('tests/test_it.py')"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    sample.write("tests/test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
+    sample.commit("A test")
+    result = dispatch_code_review("1-2", project=str(sample.root))
+    assert result.status == "failed"
+    assert "tests/test_it.py" in result.message
+
+
+def test_what_an_earlier_call_for_the_story_did_counts(tmp_path: Path) -> None:
+    """The first runs out of time with the code written; the second only ticks its tasks."""
+    code = SET_STATUS + (
+        "if not os.path.exists('src.py'):\n    open('src.py', 'w').write('1'); sys.exit(1)\n"
+        "tick(); set_status('review')"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    statuses = [dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status for _ in range(2)]
+    assert statuses == ["failed", "success"]
+
+
+def test_commits_of_the_agent_hold_none_of_the_users_files(tmp_path: Path) -> None:
+    code = SET_STATUS + (
+        "open('src.py', 'w').write('1'); tick(); set_status('review')\n"
+        "subprocess.run(['git', 'add', '--all']); subprocess.run(['git', 'commit', '-qm', 'feat: all of it'])"
+    )
+    sample = project_with_agent(tmp_path / "project", code)
+    sample.write("my-private-notes.txt", "mine")
+    assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
+    assert "my-private-notes.txt" not in sample.git("show", "--name-only", "--format=", "HEAD")
+    assert sample.git("status", "--porcelain").splitlines() == ["?? my-private-notes.txt"]
+
+
 def test_an_agent_that_removes_its_own_records_is_not_run_again(tmp_path: Path) -> None:
     code = "open('.git/ran', 'a').write('x'); subprocess.run(['git', 'clean', '-fdxq'])"
     sample = project_with_agent(tmp_path / "project", code)
@@ -223,7 +283,7 @@ def test_a_time_limit_that_is_none_is_refused(tmp_path: Path, minutes: float) ->
 @pytest.mark.real
 def test_a_story_that_was_blocked_for_a_moment_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bmad_autopilot.engine.closing.BLOCKED_GRACE", 5.0)
-    code = SET_STATUS + "set_status('blocked'); time.sleep(1); set_status('review'); open('done', 'w')"
+    code = SET_STATUS + "set_status('blocked'); time.sleep(1); set_status('review'); open('done', 'w'); tick()"
     sample = project_with_agent(tmp_path / "project", code)
     assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
 
@@ -276,6 +336,8 @@ if "create-story" in prompt:
     text = text.replace("2-1-search: backlog", "2-1-search: ready-for-dev")
 elif "dev-story" in prompt:
     open("search.py", "w").write("found = True")
+    page = "_bmad-output/implementation-artifacts/2-1-search.md"
+    open(page, "r+").write(open(page).read().replace("- [ ]", "- [x]"))
     subprocess.run(["git", "add", "search.py"]); subprocess.run(["git", "commit", "-qm", "Search"])
     text = text.replace("2-1-search: in-progress", "2-1-search: review")
 else:

@@ -82,7 +82,7 @@ def test_an_agent_that_looks_for_our_keys_finds_none(
         " text=True, capture_output=True)\n"
         "gh = os.environ['GH_CONFIG_DIR']\n"
         "open('found.json', 'w').write(json.dumps({'environment': dict(os.environ), 'credential': asked.stdout,"
-        " 'gh': os.listdir(gh)}))"
+        " 'gh': os.listdir(gh)}))\ntick()"
     )
     sample = project_with_agent(tmp_path / "project", code)
     assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"

@@ -5,20 +5,28 @@ import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from ..agents.attempts import State, state_of
+from ..agents.attempts import State, read_spec, state_of
 from ..agents.outcomes import REACTIONS, Outcome, Reaction, Verdict
 from ..agents.settling import stop
-from ..agents.shim import records
+from ..agents.shim import records, work
 from ..agents.watching import Watch, cancel, watch
 from ..core.errors import ConflictError, FileError, UsageError
+from ..core.owes import Owes
 from ..core.results import ExecutionResult
 from ..core.statuses import REVIEW
+from ..github.git import Git
 from ..project.custom import EVIDENCE
+from ..runs.layout import find_attempts, runs_folder
 from ..workflows.contract import agent_state, review_file
-from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV
+from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, PIPELINES
+from .doors import CallId, CallOrder, Tree
 from .evidence import Evidence
 from .harvesting import Harvest, examine, harvest
+from .lane import Lane
+from .plain_environment import plain_environment
+from .policy import checks_of
 from .snapshots import restore_purpose
 from .task import Task
 from .wakeups import FileWatch
@@ -30,6 +38,7 @@ INTERVENTION = "intervention_needed"
 
 BLOCKED_GRACE = 30.0  # an agent that has declared a story blocked is about to end by itself
 DEAF_SECONDS = 600.0  # beyond the time limit: asking, telling, git's own time, a laptop's sleep
+LOOK_BACK = 500  # attempts that are looked through for earlier ones
 RESCAN = 60.0  # a slow look as a net under the file events
 
 
@@ -48,9 +57,9 @@ def finish_task(task: Task, folder: str) -> ExecutionResult | None:
         done = examine(folder, task.project.config)
         restore_purpose(folder, task.project.root.checkout)
         if _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
-            result = _await_evidence(task, done, board)
+            result = _await_evidence(task, folder, done, board)
         else:
-            result = _result(task, done)
+            result = _result(task, folder, done)
         harvest(folder, task.project.config)  # last of all: until then a crash of ours leaves it to be adopted
     return result
 
@@ -112,7 +121,7 @@ def _awaits_evidence(task: Task) -> bool:
     return custom is not None and custom.completion == EVIDENCE
 
 
-def _await_evidence(task: Task, done: Harvest, board: FileWatch) -> ExecutionResult:
+def _await_evidence(task: Task, folder: str, done: Harvest, board: FileWatch) -> ExecutionResult:
     """The command has only begun the work: what the files say decides, within the same time limit."""
     deadline = done.result.started_at + task.seconds
     poll = select.poll()
@@ -120,7 +129,7 @@ def _await_evidence(task: Task, done: Harvest, board: FileWatch) -> ExecutionRes
     while True:
         board.clear()
         if _blocked(task) is not None or _shows(task):
-            return _result(task, done)
+            return _result(task, folder, done)
         left = deadline - time.time()
         if left <= 0:
             stop(done.spec)
@@ -136,7 +145,7 @@ def _shows(task: Task) -> bool:
         return False
 
 
-def _result(task: Task, done: Harvest) -> ExecutionResult:
+def _result(task: Task, folder: str, done: Harvest) -> ExecutionResult:
     verdict, code = done.verdict, done.result.exit
     blocked = _blocked(task)
     if blocked is not None:
@@ -149,6 +158,8 @@ def _result(task: Task, done: Harvest) -> ExecutionResult:
         status = SUCCESS  # it was refused something and found another way: the work is there
     if status == SUCCESS and (missing := _missing(task, done)):
         status, message = FAILED, f"it ended well and left {missing}"
+    elif status == SUCCESS and (against := _objections(task, folder, done)):
+        status, message = FAILED, "\n".join(against)
     return ExecutionResult(status, task.story, code, verdict.outcome, message)
 
 
@@ -163,6 +174,49 @@ def _missing(task: Task, done: Harvest) -> str:
         return "no verdict" if look.row.meaning == REVIEW else ""
     unchanged = done.spec.tree is not None and done.spec.tree == done.result.tree
     return "no change" if task.step in (DEV, BUILD) and unchanged else ""
+
+
+def _objections(task: Task, folder: str, done: Harvest) -> list[str]:
+    """What the gates find against the work, measured as in every run: from the story's first call that is recorded
+    here. A review has no code of its own to show."""
+    from ..gates.work import judge_work
+    from .gathering import Place, gather_ended
+
+    git = Git(task.project.root.checkout)
+    if git.work_tree is None:
+        return []
+    if _awaits_evidence(task):  # the work came after the process that began it
+        now = work.look(git.top, plain_environment(task.project.config, folder), f"{folder}/index")
+        done = Harvest(
+            done.spec, replace(done.result, head=now.head, branch=now.branch, tree=now.tree), done.verdict
+        )
+    calls = _calls_of(task, folder)
+    first = next((call for call in calls if read_spec(call).step != CREATE.name), folder)
+    tree = read_spec(first).tree or done.spec.tree
+    if tree is not None and git.ask("cat-file", "-e", tree, codes=(0, 1, 128)).code != 0:  # collected as garbage
+        first, tree = folder, done.spec.tree
+    config = task.project.config
+    lane = Lane("step", task.story, None, PIPELINES["lean"], task.branch, unprotected=config.unprotected)
+    place = Place(
+        task.project, git, lane._replace(checks=checks_of(task.project)), folder, first, frozenset(), tuple(calls)
+    )
+    order = CallOrder(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
+    got = gather_ended(place, order, done, lambda result, _: Tree(result.head, result.branch, result.tree, None))
+    look = got.look._replace(code_differs=True) if task.step.owes is Owes.VERDICT else got.look
+    return [objection.message for objection in judge_work(look)]
+
+
+def _calls_of(task: Task, folder: str) -> list[str]:
+    """The folders of the story's calls up to this one, the oldest first."""
+    found = [folder]
+    for place in find_attempts(runs_folder(task.project.root.path))[:LOOK_BACK]:
+        try:
+            spec = read_spec(place.folder)
+        except FileError:
+            continue
+        if spec.story == task.story and os.path.abspath(place.folder) != os.path.abspath(folder):
+            found.append(place.folder)
+    return found[::-1]
 
 
 def _status(verdict: Verdict) -> str:

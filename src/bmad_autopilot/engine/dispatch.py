@@ -15,7 +15,7 @@ from ..project.open import Project, open_project
 from ..runs.layout import find_attempts, runs_folder
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, Step
 from .calling import AccountParked
-from .closing import FAILED, INTERVENTION, finish_task
+from .closing import FAILED, INTERVENTION, LOOK_BACK, finish_task
 from .evidence import Evidence
 from .opening import start_task
 from .task import Task
@@ -24,7 +24,6 @@ RUNNING = "running"
 
 MAX_STARTS = 3
 MAX_MINUTES = 7 * 24 * 60
-LOOK_BACK = 500  # attempts that are looked through for one to adopt
 
 _STEPS = {"create-story": CREATE, "dev-story": DEV, "code-review": CODE_REVIEW}
 

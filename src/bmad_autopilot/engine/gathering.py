@@ -32,7 +32,7 @@ from ..runs.agent_state import read_agent_state
 from ..workflows.pipelines import RETROSPECTIVE
 from .books import Books, books_of
 from .doors import Asked, CallOrder, Gathered, Tree
-from .harvesting import harvest
+from .harvesting import Harvest, harvest
 from .lane import Lane
 from .review_files import review_of
 from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
@@ -56,7 +56,13 @@ class Place(NamedTuple):
 
 
 def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
-    done = harvest(place.folder, place.project.config)
+    return gather_ended(place, order, harvest(place.folder, place.project.config), tree_of)
+
+
+def gather_ended(
+    place: Place, order: CallOrder, done: Harvest, tree_of: Callable[[Result, str], Tree]
+) -> Gathered:
+    """The same for a call whose end is known already."""
     before = board_before(place.folder)
     now = _board(place.project)
     row = now.rows.get(order.story) if now else None
