@@ -1,6 +1,6 @@
 """What has changed in the settings, said so that the change can be seen."""
 
-from bmad_autopilot.engine.settings_kept import MAX_SHOWN, differences
+from bmad_autopilot.engine.settings_kept import MAX_SHOWN, differences, digest_of
 from bmad_autopilot.project.config import Config
 from bmad_autopilot.project.settings_file import config_from_bytes
 
@@ -35,6 +35,14 @@ def test_what_is_new() -> None:
     (line, more) = differences(config(""), agent("x"))
     assert line == "agent: claude → own"
     assert more.startswith("agents.own: nothing → ")
+
+
+def test_commands_that_are_set_or_no_longer_set() -> None:
+    unset, none, own = (config(f"[commands]\n{line}\n") for line in ("", "test = []", 'test = ["make test"]'))
+    assert differences(unset, none) == ["commands.test: as detected → nothing"]
+    assert differences(own, unset) == ["commands.test: make test → as detected"]
+    assert len({digest_of(one) for one in (unset, none, own)}) == 3
+    assert digest_of(unset) == digest_of(Config())
 
 
 def test_the_workflow_is_kept() -> None:

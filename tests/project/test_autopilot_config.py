@@ -169,6 +169,13 @@ def test_our_own_settings_speak_first(tmp_path: Path) -> None:
     assert (found.github.check_interval, found.github.max_pending, found.github.review_patience) == (15, 9, 20)
 
 
+def test_a_key_that_our_own_file_sets_to_its_default_stands(tmp_path: Path) -> None:
+    write(tmp_path, ".autopilot/config", "PARALLEL_MODE=3\nCHECK_INTERVAL=20\nMAX_PENDING_PRS=2\n")
+    write(tmp_path, "bmad-autopilot.toml", "parallel = 0\n[github]\ncheck_interval = 10\n")
+    found = load_config(Root(str(tmp_path), str(tmp_path), None))
+    assert (found.parallel, found.github.check_interval, found.github.max_pending) == (0, 10, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "own", "parallel", "interval"),
     [

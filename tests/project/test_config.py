@@ -11,7 +11,7 @@ from bmad_autopilot.agents.packages import PACKAGES
 from bmad_autopilot.agents.registry import NAMES
 from bmad_autopilot.core.errors import FileError, Place
 from bmad_autopilot.files import Text
-from bmad_autopilot.project.config import ROLES, Commands, Config, Role, load_config
+from bmad_autopilot.project.config import ROLES, Commands, CommandSettings, Config, Role, load_config
 from bmad_autopilot.project.config_text import render_config, render_table
 from bmad_autopilot.project.custom import CustomAgent, CustomLauncher
 from bmad_autopilot.project.root import Root
@@ -128,7 +128,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.board.value, found.board.place.line) == ("plans/sprint-status.yaml", 1)
     assert found[2:6] == ("full", "codex", "develop", 14)
     assert found.roles == {**dict.fromkeys(ROLES, Role()), "dev": Role("claude", "large", "box")}
-    assert found.commands == Commands("npm ci", ("npm run lint", "npm run typecheck"), ("npm test",), ())
+    assert found.commands == CommandSettings("npm ci", ("npm run lint", "npm run typecheck"), ("npm test",), ())
     assert (found.story_timeout, found.story_timeout_cap, found.stall_limit) == (45, 240, 20)
     assert (found.check_timeout, found.max_review_rounds, found.max_check_fixes) == (40, 5, 0)
     assert (found.max_cost, found.max_hours) == (12.5, 8.0)
@@ -365,7 +365,34 @@ def test_the_written_file_reads_back_as_what_was_detected(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "written.toml"
     path.write_text(render_config(detected))
-    assert read_config(str(path)) == Config(path=str(path), commands=detected)
+    install, check, test, build = detected  # what was not found is left to be detected
+    found = CommandSettings(install, check or None, test or None, build or None)
+    assert read_config(str(path)) == Config(path=str(path), commands=found)
+
+
+_SHOWN = re.compile(r"^# ([\w-]+ = .*)$", re.MULTILINE)
+_IS_EXAMPLE = re.compile(r"   # (?:example|default of each )[^\"]*$")
+
+
+@pytest.mark.parametrize("detected", [Commands(), Commands("npm ci", ("a",), ("b",), ("c",))])
+def test_a_line_shown_as_a_default_changes_nothing_when_it_is_set(tmp_path: Path, detected: Commands) -> None:
+    text = render_config(detected)
+    before = config(tmp_path, text)
+    shown = [found for found in _SHOWN.finditer(text) if not _IS_EXAMPLE.search(found[1])]
+    assert {"workflow", "parallel", "labels", "allow", "keep"} <= {found[1].split()[0] for found in shown}
+    for found in shown:
+        assert config(tmp_path, text[: found.start()] + found[1] + text[found.end() :]) == before, found[1]
+    every = _SHOWN.sub(lambda found: found[0] if _IS_EXAMPLE.search(found[1]) else found[1], text)
+    assert config(tmp_path, every) == before
+
+
+def test_a_key_without_a_default_is_shown_as_an_example() -> None:
+    lines = render_config(Commands()).splitlines()
+    for key in KEYS:
+        if key.default is None:
+            assert any(line.startswith(f"# {key.name} = ") and _IS_EXAMPLE.search(line) for line in lines), key
+    assert "# max_cost = 20.0   # example; no limit by default" in lines
+    assert '# test = ["…"]   # example; detected by default' in lines
 
 
 def test_every_default_in_the_written_file_is_a_valid_setting() -> None:

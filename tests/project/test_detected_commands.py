@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.project.commands import detect_commands
-from bmad_autopilot.project.config import Commands
+from bmad_autopilot.project.commands import commands_of, detect_commands
+from bmad_autopilot.project.config import Commands, CommandSettings
 from tests.project.trees import lay, write
 
 
@@ -166,3 +166,25 @@ def test_a_folder_that_is_called_like_a_file_names_nothing(tmp_path: Path) -> No
 
 def test_a_missing_folder_has_no_commands(tmp_path: Path) -> None:
     assert detected(tmp_path / "missing") == Commands()
+
+
+FOUND = Commands("npm install", ("npm run lint",), ("npm run test",), ("npm run build",))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (CommandSettings(), FOUND),
+        (CommandSettings(test=("make test",)), FOUND._replace(test=("make test",))),
+        (CommandSettings(install="make deps"), FOUND._replace(install="make deps")),
+        (CommandSettings(check=("ruff",), build=("make",)), FOUND._replace(check=("ruff",), build=("make",))),
+        (CommandSettings(build=()), FOUND._replace(build=())),
+        (CommandSettings(check=(), test=(), build=()), Commands("npm install")),
+        (CommandSettings("x", ("a",), ("b",), ("c",)), Commands("x", ("a",), ("b",), ("c",))),
+    ],
+)
+def test_the_settings_replace_what_was_detected_key_by_key(
+    tmp_path: Path, settings: CommandSettings, expected: Commands
+) -> None:
+    write(tmp_path, "package.json", package(scripts={"lint": "x", "test": "x", "build": "x"}))
+    assert commands_of(str(tmp_path), settings) == expected

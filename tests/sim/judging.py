@@ -133,7 +133,7 @@ class Bench:
             rows_after=self._rows(),
             descends=is_ancestor(self._git, self._base.head, now.head),
             same_branch=now.branch == self._base.branch,
-            commands=self._project.config.commands.test,
+            commands=self._project.config.commands.test or (),
         )
 
     def _document(self, path: str | None) -> Document | None:

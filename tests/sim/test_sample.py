@@ -66,7 +66,7 @@ def test_each_step_finds_its_skill(tmp_path: Path, era: str, workflow: str) -> N
 
 def test_its_check_passes_and_notices_a_defect(tmp_path: Path) -> None:
     make_sample(str(tmp_path), 1, 1)
-    (command,) = open_project(str(tmp_path)).config.commands.test
+    (command,) = open_project(str(tmp_path)).config.commands.test or ()
     assert shlex.split(command) == [sys.executable, "check.py"]
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "Ran 6 tests" in done.stdout) == (0, True), done

@@ -50,7 +50,7 @@ def test_caps_and_an_estimate() -> None:
 
 
 def test_no_checks_is_said_plainly() -> None:
-    assert any("checks    none configured" in line for line in shown(PREFACE._replace(checks=())))
+    assert any("checks    no check commands were found" in line for line in shown(PREFACE._replace(checks=())))
 
 
 def test_a_long_epic_is_not_a_long_preface() -> None:

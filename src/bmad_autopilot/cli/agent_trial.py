@@ -17,15 +17,14 @@ from ..engine.harvesting import Harvest, harvest
 from ..engine.wakeups import FileWatch
 from ..files import read_bytes
 from ..project.bmad import Bmad, Era
-from ..project.commands import detect_commands
-from ..project.config import ROLES, Config, Role
+from ..project.commands import commands_of
+from ..project.config import ROLES, CommandSettings, Config, Role
 from ..project.custom import EVIDENCE
 from ..project.folders import find_folders
 from ..project.layers import read_settings
 from ..project.open import Project
 from ..project.programs import Question, ask
 from ..project.root import Root
-from ..project.traces import CONFIG_NAME
 from ..workflows.pipelines import Step
 
 SECONDS = 180.0
@@ -101,9 +100,8 @@ def _config(name: str, model: str | None, root: Root, config: Config) -> Config:
             command = (os.path.join(root.checkout, command[0]), *command[1:])
         agents[name] = agents[name]._replace(command=command, launcher=None)
     return config._replace(
-        # Set, so that the permissions are made from the project's commands and not from those of an empty folder.
-        path=config.path or f"{root.path}/{CONFIG_NAME}",
-        commands=config.commands if config.path else detect_commands(root.checkout),
+        # All set, so that the permissions come from the project's commands and not from those of an empty folder.
+        commands=CommandSettings(*commands_of(root.checkout, config.commands)),
         roles={**config.roles, STEP.role: Role(name, model or chosen_model(config, name))},
         agents=agents,
     )

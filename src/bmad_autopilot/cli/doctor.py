@@ -67,6 +67,7 @@ def _examine(project: Project, seconds: float) -> list[Check]:
         *skills.check_skills(project, workflow, called),
         *repository.check_ignored(answers.get("ignored")),
         board.check_config(project),
+        board.check_commands(project),
         *board.check_folders(project),
         board.check_board(project),
         *board.check_diagnostics(project),

@@ -15,6 +15,7 @@ from ..engine.autopilot.wishes import Wishes
 from ..engine.policy import checks_of, with_policy
 from ..github.branches import Branches
 from ..github.git import Git
+from ..project.commands import NO_CHECKS
 from ..project.config import Config
 from ..project.open import Project
 from ..runs.layout import runs_folder
@@ -45,7 +46,7 @@ def outset(project: Project, board: Board, wishes: Wishes) -> Outset:
         _merges(config),
         "each epic begins on the one before it" if config.dependencies == "order" else "each begins on the base",
         ", ".join(dict.fromkeys(agent for role in config.roles for agent in config.agents_of(role))),
-        ", ".join(checks_of(project)) or "none configured: no command of the project's own is run",
+        ", ".join(checks_of(project)) or NO_CHECKS,
         tuple(filter(None, map(_left_alone, left))),
     )
 

@@ -20,7 +20,7 @@ from ..agents.shim import work
 from ..agents.shim.redaction import secrets_of
 from ..agents.starting import Limits, start
 from ..core.errors import AutopilotError, UsageError
-from ..project.commands import detect_commands
+from ..project.commands import commands_of
 from ..project.open import Project
 from ..project.programs import Question, ask, find_program
 from ..project.skills import Skill
@@ -126,7 +126,7 @@ def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spe
 def _request(job: Job, launcher: Launcher | None) -> Request:
     config, worktree = job.project.config, job.project.root.checkout
     permissions = permissions_for(
-        detect_commands(worktree) if config.path is None else config.commands,
+        commands_of(worktree, config.commands),
         allow=config.allowed,
         bypass=config.bypass_permissions,
         is_root=os.geteuid() == 0 and launcher is None,

@@ -10,18 +10,19 @@ from ..core.errors import AutopilotError, FileError, Place
 from ..github.git import Git, GitError
 from ..github.history import base_branch
 from ..github.trees import read_file
-from ..project.commands import detect_commands
-from ..project.config import Commands, with_legacy
+from ..project.commands import commands_of
+from ..project.config import with_legacy
 from ..project.open import Project
-from ..project.settings_file import config_from_bytes
+from ..project.settings_file import config_from_bytes, keys_set
 from ..project.traces import CONFIG_NAME
 from .onlookers import Told
 from .snapshots import read_kept
 
 
 def checks_of(project: Project) -> tuple[str, ...]:
-    config = project.config
-    commands: Commands = detect_commands(project.root.checkout) if config.path is None else config.commands
+    """The commands that judge the work: those of the settings, and those that the project's files name for each
+    kind that the settings do not mention."""
+    commands = commands_of(project.root.checkout, project.config.commands)
     return (*commands.check, *commands.test, *commands.build)
 
 
@@ -42,8 +43,9 @@ def with_policy(project: Project, told: Told) -> Project:
     if read_kept(path) != found.raw:
         text = f"{CONFIG_NAME} is not as on {found.base}; what is committed there counts"
         told("notice", {"text": text}, time.time())
-    config = config_from_bytes(found.raw, f"{found.base}:{CONFIG_NAME}", found.read)
-    return project._replace(config=with_legacy(project.root, config))
+    name = f"{found.base}:{CONFIG_NAME}"
+    config = config_from_bytes(found.raw, name, found.read)
+    return project._replace(config=with_legacy(project.root, config, lambda: keys_set(name, found.raw)))
 
 
 def policy_bytes(project: Project) -> bytes:

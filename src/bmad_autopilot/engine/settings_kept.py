@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.errors import AutopilotError
 from ..files import read_bytes, write_atomic
-from ..project.config import Config
+from ..project.config import CommandSettings, Config
 from ..project.open import Project
 from ..project.settings_file import config_from_bytes
 from ..project.toml import MAX_TOML
@@ -20,6 +20,7 @@ MAX_SHOWN = 80
 
 # What says nothing about how agents work and are judged, or is meant to be changed while a run waits.
 _APART = ("path", "diagnostics", "board", "base_branch", "stale_days", "standing", "unattended")
+_DETECTED = "as detected"  # a command that the settings do not set
 _FROZEN = ("workflow", "workflows", "steps")  # a run keeps the workflow it began with, whatever is answered
 
 
@@ -70,6 +71,8 @@ def _changed(name: str, old: object, new: object) -> Iterator[tuple[str, str, st
 def _parts(value: object) -> Mapping[str, Any] | None:
     if isinstance(value, Mapping):
         return value
+    if isinstance(value, CommandSettings):
+        return {name: _DETECTED if inner is None else inner for name, inner in value._asdict().items()}
     return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
 
 
@@ -104,6 +107,8 @@ def _told(config: Config) -> dict[str, str]:
 def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {_text(inner)}" for name, inner in sorted(value.items())) or "nothing"
+    if isinstance(value, CommandSettings):
+        return _text({name: inner for name, inner in value._asdict().items() if inner is not None})
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         set_ = {name: inner for name, inner in value._asdict().items() if inner not in (None, "", ())}
         return _text(set_)

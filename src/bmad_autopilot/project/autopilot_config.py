@@ -48,9 +48,12 @@ class AutopilotConfig(NamedTuple):
         name = str(self.values.get("AUTOPILOT_BASE_BRANCH", ""))
         return name if name not in ("", "auto") else None
 
-    def added_to(self, config: Config) -> Config:
-        """What it sets and the project's own settings leave as it was."""
-        parallel = config.parallel or min(int(self.values.get("PARALLEL_MODE", 0)), MOST_AT_ONCE)
+    def added_to(self, config: Config, given: frozenset[str] = frozenset()) -> Config:
+        """What it sets and the project's own settings leave as it was. `given`: the keys that those settings name;
+        such a key keeps its value even where that is the default."""
+        parallel = config.parallel
+        if not parallel and "parallel" not in given:
+            parallel = min(int(self.values.get("PARALLEL_MODE", 0)), MOST_AT_ONCE)
         interval = int(self.values.get("CHECK_INTERVAL", 0))
         looks = int(self.values.get("PARALLEL_CHECK_INTERVAL", 0)) if parallel else 0
         minutes = {
@@ -62,7 +65,9 @@ class AutopilotConfig(NamedTuple):
         found = {name: min(max(value, BOUNDS[name][0]), BOUNDS[name][1]) for name, value in found.items() if value}
         usual = GitHub()
         kept: dict[str, Any] = {
-            name: value for name, value in found.items() if getattr(config.github, name) == getattr(usual, name)
+            name: value
+            for name, value in found.items()
+            if f"github.{name}" not in given and getattr(config.github, name) == getattr(usual, name)
         }
         return config._replace(
             base_branch=config.base_branch or self.base_branch,

@@ -5,10 +5,14 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from .config import Commands
+from .config import Commands, CommandSettings
 from .ecosystems import BUILD, CHECK, INSTALL, TEST, Found, deno, javascript, make, python
 
 MAX_ENTRIES = 5000
+NO_CHECKS = (
+    "no check commands were found: the work is committed and merged on the review alone "
+    "(set `test` under [commands] in bmad-autopilot.toml)"
+)
 
 
 class _Tool(NamedTuple):
@@ -69,6 +73,15 @@ def detect_commands(checkout: str) -> Commands:
     return Commands(
         " && ".join(_of(found, INSTALL)) or None, _of(found, CHECK), _of(found, TEST), _of(found, BUILD)
     )
+
+
+def commands_of(checkout: str, settings: CommandSettings) -> Commands:
+    """The commands of a project: what its settings file sets, key by key, and for the rest what its files say. An
+    empty list in the settings is set: there are no commands of that kind."""
+    given = {name: value for name, value in settings._asdict().items() if value is not None}
+    if len(given) == len(settings):
+        return Commands(**given)
+    return detect_commands(checkout)._replace(**given)
 
 
 def _of(found: Iterable[Found], kind: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The project's settings: bmad-autopilot.toml, then the bash autopilot's old file, then defaults."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +34,15 @@ class Commands(NamedTuple):
     check: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
+
+
+class CommandSettings(NamedTuple):
+    """`[commands]` as the settings file has it. None: the key is not set, and the detected commands count."""
+
+    install: str | None = None
+    check: tuple[str, ...] | None = None
+    test: tuple[str, ...] | None = None
+    build: tuple[str, ...] | None = None
 
 
 class GitHub(NamedTuple):
@@ -82,7 +91,7 @@ class Config(NamedTuple):
     github: GitHub = GitHub()
     worktrees: WorktreeSettings = WorktreeSettings()
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
-    commands: Commands = Commands()
+    commands: CommandSettings = CommandSettings()
     story_timeout: int = 30  # minutes, as all times here
     story_timeout_cap: int = 120
     stall_limit: int = 15
@@ -155,18 +164,19 @@ def load_config(root: Root) -> Config:
     """The settings of the project's owner: an agent in a worktree cannot change what it is judged by."""
     config = Config()
     path = f"{root.path}/{CONFIG_NAME}"
-    if os.path.lexists(path):
-        from .settings_file import read_config
+    if not os.path.lexists(path):
+        return with_legacy(root, config, frozenset)
+    from .settings_file import keys_set, read_config
 
-        config = read_config(path)
-    return with_legacy(root, config)
+    return with_legacy(root, read_config(path), lambda: keys_set(path))
 
 
-def with_legacy(root: Root, config: Config) -> Config:
-    """With what the bash autopilot's own file sets, where the project's settings leave it as it was."""
+def with_legacy(root: Root, config: Config, given: Callable[[], frozenset[str]]) -> Config:
+    """With what the bash autopilot's own file sets and the settings file does not. `given`: the full names of the
+    keys that the settings file sets, also those that it sets to their default."""
     old = f"{root.path}/.autopilot/config"
     if not os.path.lexists(old):
         return config
     from .autopilot_config import read_autopilot_config
 
-    return read_autopilot_config(old).added_to(config)
+    return read_autopilot_config(old).added_to(config, given())

@@ -7,9 +7,10 @@ from .schema import AMOUNT, ARRAYS, KEYS, LIST, OPEN, TABLES, TEXT, Key
 
 _HEAD = """\
 # BMAD Autopilot: settings of this project. Commit this file.
-# Everything works without it; a line that begins with # shows a default.
+# Everything works without it. A line such as `# name = value` shows a default; one that ends in a comment shows an
+# example of a key that has no default.
 """
-_SAMPLES = {TEXT: "…", LIST: ["…"], AMOUNT: 1.5}
+_SAMPLES = {TEXT: "…", LIST: ["…"], AMOUNT: 20.0}
 
 
 def render_config(detected: Commands) -> str:
@@ -30,8 +31,23 @@ def _entry(key: Key, value: object) -> list[str]:
     lines = [f"# {key.doc}{_choice(key)}"]
     if value:
         return [*lines, f"{key.name} = {_toml(value)}"]
-    default = key.default if key.default is not None else _SAMPLES[key.type]
-    return [*lines, f"# {key.name} = {_toml(default)}"]
+    if key.default is not None:
+        # The key of a table that is not there has no effect: its default belongs to each table the user adds.
+        note = f"   # default of each [{key.table}]" if key.table in OPEN.values() else ""
+        return [*lines, f"# {key.name} = {_toml(key.default)}{note}"]
+    sample = key.allowed[1] if key.allowed else _SAMPLES[key.type]
+    return [*lines, f"# {key.name} = {_toml(sample)}   # {_unset(key)}"]
+
+
+def _unset(key: Key) -> str:
+    """What holds while a key without a default is not set."""
+    if key.table in (*OPEN, *OPEN.values(), *ARRAYS):
+        return f"example of an entry in [{key.table}]"
+    if key.table == "commands" and key.type == LIST:
+        return "example; detected by default"
+    if key.type == AMOUNT:
+        return "example; no limit by default"
+    return "example; unset by default"
 
 
 def _choice(key: Key) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..core.owes import Owes
 from ..core.statuses import IN_PROGRESS, READY, REVIEW
-from .config import ALL, MOST_AT_ONCE, ROLES, Commands, Config, GitHub, Role, WorktreeSettings
+from .config import ALL, MOST_AT_ONCE, ROLES, CommandSettings, Config, GitHub, Role, WorktreeSettings
 
 AGENTS = ("claude", "codex", "opencode", "gemini", "copilot", "cursor")
 WORKFLOWS = ("auto", "lean", "full", "build")
@@ -51,7 +51,7 @@ ARRAYS = ("standing_answers",)  # tables that may stand there several times: [[â
 Owner: TypeAlias = type[NamedTuple]
 
 _OWNERS: dict[str, Owner] = {
-    "commands": Commands,
+    "commands": CommandSettings,
     "github": GitHub,
     "worktrees": WorktreeSettings,
     **{f"roles.{role}": Role for role in ROLES},
@@ -78,6 +78,8 @@ class Key(NamedTuple):
     @property
     def default(self) -> str | float | tuple[str, ...] | None:
         """What a Config without this key holds; None: worked out from the project, or needed, or no such thing."""
+        if self.doc.startswith("Needed."):
+            return None
         value: str | float | tuple[str, ...] | None = self.owner._field_defaults.get(self.field)
         return value if value != "" else None
 
@@ -134,6 +136,8 @@ def _role(role: str) -> tuple[Key, ...]:
 def _minutes(name: str, doc: str, most: int) -> Key:
     return Key("", name, NUMBER, f"Minutes {doc}.", (), 1, most)
 
+
+_DETECTED = "unset: detected from the project's files; `[]`: none"
 
 KEYS: tuple[Key, ...] = (
     Key("", "board", TEXT, "Path of the sprint-status.yaml to use, where there are several."),
@@ -194,9 +198,9 @@ KEYS: tuple[Key, ...] = (
     Key("", "bypass_permissions", BOOL, "Let agents do anything without asking. Only inside a sandbox."),
     *(key for role in ROLES for key in _role(role)),
     Key("commands", "install", TEXT, "Installs what the project needs, in a fresh worktree."),
-    Key("commands", "check", LIST, "Linters and type checkers, one command each."),
-    Key("commands", "test", LIST, "The project's tests."),
-    Key("commands", "build", LIST, "What must still build."),
+    Key("commands", "check", LIST, f"Linters and type checkers, one command each; {_DETECTED}."),
+    Key("commands", "test", LIST, f"The project's tests; {_DETECTED}."),
+    Key("commands", "build", LIST, f"What must still build; {_DETECTED}."),
     Key("github", "check_interval", NUMBER, "Seconds between two looks at pending pull requests.", (), 5, 3600),
     Key("github", "check_grace", NUMBER, "Seconds that checks have to appear after a push.", (), 0, 3600),
     Key("github", "review_patience", NUMBER, "Minutes a review may take before a person is asked.", (), 1, 10080),

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, cast
 
 from ..core.errors import FileError, Place
 from ..files import Text, read_text
-from .config import ROLES, Commands, Config, GitHub, Role, WorktreeSettings
+from .config import ROLES, CommandSettings, Config, GitHub, Role, WorktreeSettings
 from .layers import Setting
 from .schema import AMOUNT, ARRAYS, BOOL, KEYS, LIST, NUMBER, OPEN, TABLES, TEXT, Key
 from .settings_errors import refusal, shown, suggest, unknown_key
@@ -41,6 +41,13 @@ def config_from_bytes(data: bytes, path: str, read: ReadFile) -> Config:
     return _config(Text(path, data), read)
 
 
+def keys_set(path: str, data: bytes | None = None) -> frozenset[str]:
+    """The full names of the keys that a settings file sets, whatever their values. `data`: its text, where it was
+    not read from `path`."""
+    text = read_text(path, limit=MAX_TOML) if data is None else Text(path, data)
+    return frozenset(_check(text, load_toml(text)))
+
+
 def _config(text: Text, read: ReadFile) -> Config:
     values = _check(text, load_toml(text))
     config = _make(text.path, values)
@@ -73,7 +80,7 @@ def _make(path: str, values: Mapping[str, object]) -> Config:
     config = Config(
         path=path,
         roles={role: Role(**_inside(values, f"roles.{role}.")) for role in ROLES},
-        commands=Commands(**_inside(values, "commands.")),
+        commands=CommandSettings(**_inside(values, "commands.")),
         github=GitHub(**_inside(values, "github.")),
         worktrees=WorktreeSettings(**_inside(values, "worktrees.")),
         **cast(dict[str, Any], fields),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..project.commands import NO_CHECKS
 from .figures import counted, money
 from .log_lines import fit
 from .terminal import Terminal, clean, display_width, pad
@@ -53,7 +54,7 @@ def _facts(view: Preface) -> Iterator[tuple[str, str]]:
     yield "workflow", view.workflow
     if view.agents:
         yield "agents", " · ".join(f"{who} ({', '.join(roles)})" for who, roles in view.agents)
-    yield "checks", ", ".join(view.checks) or "none configured: no command of the project's own is run"
+    yield "checks", ", ".join(view.checks) or NO_CHECKS
     yield "branch", f"{view.branch}, in this work tree" if view.branch else "none is checked out"
     yield "cost", "; ".join(_cost(view))
 

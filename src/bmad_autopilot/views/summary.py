@@ -82,7 +82,10 @@ def _facts(view: Summary) -> Iterator[tuple[str, str]]:
     if view.priced or view.unpriced:
         yield "cost", _cost(view)
     if not view.checks:
-        yield "checks", "none configured: no command of the project's own was run (bmad init finds them)"
+        yield (
+            "checks",
+            "no check commands were found: none was run (set `test` under [commands] in bmad-autopilot.toml)",
+        )
     for question in view.questions:
         yield "asks", f"{question.story}: {question.text}"
     if view.not_held:

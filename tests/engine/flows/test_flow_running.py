@@ -329,3 +329,12 @@ def test_killed_between_the_state_file_and_its_note_nothing_stands_there_twice(t
     (project.root / "_bmad-output/.runs/main").joinpath(journal.parent.name, "state.json").unlink()
     project.run()
     assert [row[:2] for row in project.rows()] == [("1", "Problem")]
+
+
+def test_a_flow_without_checks_says_so_at_its_start(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p")
+    settings = tmp_path / "p" / "bmad-autopilot.toml"
+    settings.write_text(settings.read_text().partition("[commands]")[0])
+    project.git("commit", "--quiet", "--all", "--message", "Settings")
+    notices = [data["text"] for data in project.run().entries("notice")]
+    assert [text for text in notices if text.startswith("no check commands were found: ")] != []

@@ -37,6 +37,17 @@ def check_config(project: Project) -> Check:
     return Check("config", State.OK, shown_path(project, project.config.path))
 
 
+def check_commands(project: Project) -> Check:
+    """The project's own checks, as a run would take them."""
+    from ...engine.policy import checks_of
+
+    found = checks_of(project)
+    if found:
+        return Check("checks", State.OK, ", ".join(found))
+    fix = f"set `test` under [commands] in {CONFIG_NAME}"
+    return Check("checks", State.NOTE, "no check commands found: work is merged on the review alone", fix)
+
+
 def check_folders(project: Project) -> list[Check]:
     folders = project.folders
     checks = []

@@ -11,6 +11,7 @@ from ...core.errors import AutopilotError, FileError
 from ...core.folding import fold
 from ...github.git import Git
 from ...github.ground import look_at_ground
+from ...project.commands import NO_CHECKS
 from ...project.open import Project
 from ...runs.finding import Run, unfinished
 from ...runs.flow_state_store import load_flow_state, set_flow_state
@@ -71,6 +72,8 @@ def start_flow(
             end = _to_end(project, before.folder, wish, told, human, None)
             if end.status != "session-over":
                 return end
+        if not lane.checks:
+            told("notice", {"text": NO_CHECKS}, time.time())
         folder = new_folder(project, lane)
         supervision.takes_up(os.path.basename(folder))
         return _to_end(project, folder, wish, told, human, lane)
