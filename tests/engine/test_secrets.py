@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -13,7 +14,11 @@ from bmad_autopilot.agents.attempts import Spec
 from bmad_autopilot.agents.protocol import Call
 from bmad_autopilot.agents.shim.redaction import secrets_of
 from bmad_autopilot.agents.starting import Limits, start
+from bmad_autopilot.sim.sample import PLANNING, scripted
+from tests.agents.shim.test_redaction import SHAPES
 from tests.agents.stubs import finish, repository
+from tests.engine.autopilot.flights import side_by_side
+from tests.engine.autopilot.piloting import Pilot, run_git
 from tests.engine.projects import project_with_agent
 
 DEV = Action("dev-story", "1-3-sign-out", "", {"story_id": "1-3-sign-out"})
@@ -92,3 +97,62 @@ def test_an_agent_that_looks_for_our_keys_finds_none(
     assert "password" not in found["credential"]
     told = json.dumps(found)
     assert not any(secret in told for secret in SECRETS.values())
+
+
+# Runs the scripted agent, then puts what the file holds into the reviewer's summary.
+LEAKING = """\
+import glob, json, os, subprocess, sys
+secrets = open(sys.argv[1]).read()
+ran = subprocess.run(sys.argv[2:], input=sys.stdin.read(), text=True)
+for path in glob.glob("_bmad-output/**/*.review.json", recursive=True):
+    data = json.load(open(path))
+    json.dump({**data, "summary": "Read: " + secrets}, open(path, "w"))
+sys.exit(ran.returncode)
+"""
+# Copies of the project's own files, which are compared with them and put back byte by byte.
+AS_THEY_ARE = ("board.before", "story.before", "spec.before", "settings.toml")
+
+
+def leaking(folder: Path, delivery: str = "github") -> Pilot:
+    """A project whose story title, reviewer and checks all tell secrets."""
+    folder.mkdir(exist_ok=True)
+    said = "\n".join(["".join(parts) for parts in SHAPES.values()] + list(SECRETS.values()))
+    (folder / "agent.py").write_text(LEAKING)
+    (folder / "secrets.txt").write_text(said)
+    agent = (sys.executable, str(folder / "agent.py"), str(folder / "secrets.txt"), *scripted("picky"))
+    pilot = side_by_side(folder / "p", epics=1, agent=agent, top=f'delivery = "{delivery}"\n')
+    settings = pilot.work / "bmad-autopilot.toml"
+    check = f"cat {folder}/secrets.txt; "
+    settings.write_text(settings.read_text().replace('test = ["', f'test = ["{check}'))
+    epics = pilot.work / PLANNING / "epics.md"
+    lines = epics.read_text().split("\n")
+    title = f" {SECRETS['GH_TOKEN']} {''.join(SHAPES['url'])}"
+    epics.write_text("\n".join(f"{line}{title}" if line.startswith("### Story") else line for line in lines))
+    run_git(pilot.work, "commit", "--quiet", "--all", "--message", "Tell")
+    run_git(pilot.work, "push", "--quiet", "origin", "main")
+    return pilot
+
+
+@pytest.mark.parametrize("delivery", ["github", "local"])
+def test_what_reviewers_checks_and_titles_tell_leaves_in_nothing_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delivery: str
+) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    pilot = leaking(tmp_path, delivery)
+    flight = pilot.fly()
+    assert flight.end.merged == ("epic-1",), flight.end
+    told = [run_git(folder, "log", "--all", "--format=%B") for folder in (pilot.work, pilot.refs.folder)]
+    assert "Read: " in told[0]
+    told += [json.dumps(dict(effect.data), default=str) for effect in pilot.model.effects.all]
+    kept = [*(pilot.work / "_bmad-output" / ".runs").rglob("*"), *(pilot.work / ".autopilot").rglob("*")]
+    files = [path for path in kept if path.is_file() and path.name not in AS_THEY_ARE]
+    assert any(path.suffix == ".log" for path in files)
+    told += [path.read_text(errors="replace") for path in files]
+    found = {
+        secret: where
+        for secret in (*SECRETS.values(), *(parts[1] for parts in SHAPES.values()))
+        for where, text in zip(["work", "hub", *range(len(told))], told, strict=False)
+        if secret in text or json.dumps(secret)[1:-1] in text
+    }
+    assert found == {}

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from bmad_autopilot.gates import checks
 from bmad_autopilot.gates.checks import run_checks
 from bmad_autopilot.gates.failures import Failure, FailureKind
 from bmad_autopilot.gates.reports import Check, CheckReport
+from tests.agents.shim.test_redaction import SHAPES
 from tests.agents.stubs import PATIENCE, alive, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="descendants are found by /proc")
@@ -270,3 +272,66 @@ def test_nobody_who_could_end_it_does(tmp_path):
     report = run_checks(["sleep 1"], str(tmp_path), known, str(tmp_path / "logs"), seconds=60, ends=ends)
     assert report.passed
     assert 1 <= len(asked) < 30
+
+
+def printing(folder: Path, text: str, *, exit: int = 1) -> CheckReport:
+    (folder / "said.txt").write_bytes(text.encode())
+    return run(folder, f"cat {folder}/said.txt; exit {exit}")
+
+
+def stored(folder: Path, report: CheckReport) -> bytes:
+    """Whatever comes of a check: its log, its report, what an agent or a person is told."""
+    logs = b"".join(path.read_bytes() for path in (folder / "logs").iterdir())
+    return logs + report.to_json().encode() + report.told.encode()
+
+
+@pytest.mark.parametrize("size", [3, 100, checks.READ])
+def test_a_secret_that_a_check_prints_is_nowhere_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(checks, "READ", size)
+    monkeypatch.setenv("DEPLOY_TOKEN", "correct horse battery")
+    said = "\n".join(
+        ["error: it begins", *("".join(one) for one in SHAPES.values()), "correct horse battery", "end"]
+    )
+    report = printing(tmp_path, said)
+    kept = stored(tmp_path, report)
+    for kind, (_, secret, _) in SHAPES.items():
+        assert secret.encode() not in kept, kind
+    assert b"correct horse battery" not in kept
+    assert b"error: it begins" in kept
+    assert report.told.endswith("end")
+
+
+def test_a_secret_of_the_checks_own_environment_is_not_kept(tmp_path: Path) -> None:
+    report = run(tmp_path, "echo got $MY_API_KEY; exit 1", MY_API_KEY="correct-horse")
+    assert b"correct-horse" not in stored(tmp_path, report)
+
+
+def test_a_token_in_colours_is_not_put_together_for_the_agent(tmp_path: Path) -> None:
+    token = SHAPES["github classic"][1]
+    report = printing(tmp_path, f"error \x1b[31m{token[:12]}\x1b[0m{token[12:]}\n")
+    assert token not in report.told
+
+
+@pytest.mark.parametrize("shift", range(0, 60, 7))
+def test_what_is_left_out_of_a_log_does_not_halve_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: int
+) -> None:
+    monkeypatch.setattr(checks, "MAX_OUTPUT", 2000)
+    token = SHAPES["github classic"][1]
+    edge = "x" * (1000 - shift - 2)
+    kept = stored(tmp_path, printing(tmp_path, f"{edge}  {token} {'middle ' * 900} {token}  {edge}"))
+    assert token[:14].encode() not in kept
+    assert token[-14:].encode() not in kept
+    assert b"bytes left out" in kept
+
+
+def test_a_large_log_is_cleared_of_secrets_in_bounded_time(tmp_path: Path) -> None:
+    line = f"password token key {SHAPES['npm'][1]} api_key secret\\n"
+    began = time.monotonic()
+    report = run(tmp_path, f"yes '{line * 20}' | head -c 12000000", seconds=120)
+    assert time.monotonic() - began < 60
+    log = Path(report.checks[0].log)
+    assert log.stat().st_size <= checks.MAX_OUTPUT + 100
+    assert SHAPES["npm"][1].encode() not in log.read_bytes()

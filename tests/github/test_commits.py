@@ -13,6 +13,7 @@ from bmad_autopilot.github.commits import commit, commits_without, move_ref
 from bmad_autopilot.github.git import Git, GitError
 from bmad_autopilot.github.history import commits_between, find_commit
 from bmad_autopilot.github.identities import OURS
+from tests.agents.shim.test_redaction import SHAPES
 from tests.github.repositories import ODD_NAMES, USER, Repository, make_repository, odd_paths
 
 KEY = {"Autopilot-Step": "run/dev/1", "Autopilot-Run": "run"}
@@ -397,3 +398,42 @@ def test_a_history_without_a_common_commit_loses_such_paths_too(repository: Repo
     repository.write("draft", "a person's\n")
     head = repository.commit("Alone")
     assert "draft" not in repository.names(commits_without(repository.git, base, head, {"draft"})[head])
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_no_secret_reaches_a_message_and_the_commit_is_found_again(repository: Repository, kind: str) -> None:
+    text, secret = "".join(SHAPES[kind]), SHAPES[kind][1]
+    start = repository.head
+    made = do(repository, message=f"Story 1.1 {text}\n\nThe reviewer says:\n{text}\nand no more")
+    shown = repository.run("log", "-1", "--format=%B", made)
+    assert secret not in shown
+    assert shown.startswith("Story 1.1 ")
+    assert "\nand no more\n" in shown
+    assert find_commit(repository.git, KEY["Autopilot-Step"], start) == made
+
+
+def test_a_trailer_that_looks_like_a_secret_stays(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_TOKEN", "epic-1-20260101")
+    step = f"epic-1-20260101/1-2-{SHAPES['npm'][1]}/dev/1"
+    start = repository.head
+    made = commit(
+        repository.git, (), "Story: epic-1-20260101", {"Autopilot-Step": step, "Autopilot-Run": "r"}, identity=USER
+    )
+    assert find_commit(repository.git, step, start) == made
+    assert repository.run("log", "-1", "--format=%s", made) == "Story: [redacted]"
+
+
+def test_a_squashed_message_keeps_its_trailers_and_loses_its_secrets(repository: Repository) -> None:
+    secret = SHAPES["github classic"][1]
+    message = f"Epic 1: {secret}\n\n- 1-1 {secret}\n\nAutopilot-Step: run/{secret}/1\nAutopilot-Run: run"
+    made = commits.commit_tree(repository.git, repository.tree(), [repository.head], message)
+    [found] = commits_between(repository.git, repository.head, made)
+    assert found.trailers == (("Autopilot-Step", f"run/{secret}/1"), ("Autopilot-Run", "run"))
+    assert repository.run("log", "-1", "--format=%B", made).count(secret) == 1
+
+
+def test_a_secret_at_the_cut_of_a_message_is_not_halved(repository: Repository) -> None:
+    secret = SHAPES["github classic"][1]
+    for room in (5, 20, 39):
+        made = do(repository, message=f"{'s' * (200 - room)} {secret}\n\n{'b ' * ((16384 - room) // 2)}{secret}")
+        assert secret[:12] not in repository.run("log", "-1", "--format=%B", made)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -17,8 +18,10 @@ from bmad_autopilot.github.quoting import (
     outgoing,
     outgoing_body,
     outgoing_line,
+    outgoing_message,
 )
 from bmad_autopilot.workflows.quoting import DATA, quoted
+from tests.agents.shim.test_redaction import SHAPES
 from tests.github.injections import INJECTIONS
 
 # Pieces that do something, thrown together.
@@ -183,3 +186,34 @@ def test_only_what_would_act_is_changed(text: str, posted: str) -> None:
 def test_a_name_is_one_line(text: str) -> None:
     assert len(one_line(text, 100).splitlines()) <= 1
     assert len(one_line(text, 100)) <= 100
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("send", [outgoing, outgoing_body, outgoing_line, outgoing_message])
+def test_no_secret_goes_out(kind: str, send: Callable[[str], str]) -> None:
+    before, secret, after = SHAPES[kind]
+    said = send(f"It begins. {before}{secret}{after} It ends.")
+    assert secret not in said
+    assert said.startswith("It begins.")
+    assert send(said) == said
+
+
+def test_a_marker_and_trailers_keep_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_TOKEN", "PRRT_kwDO")
+    mark = marker("reply:PRRT_kwDO:abc:")
+    assert outgoing_body(f"see PRRT_kwDO\n\n{mark}") == f"see [redacted]\n\n{mark}"
+    trailers = "Autopilot-Step: run/PRRT_kwDO/1\nAutopilot-Run: run"
+    assert outgoing_message(f"- PRRT_kwDO\n\n{trailers}") == f"- [redacted]\n\n{trailers}"
+    assert outgoing_message("- 1-1") == "- 1-1"
+
+
+def test_a_forged_trailer_does_not_carry_a_secret_out() -> None:
+    secret = SHAPES["npm"][1]
+    for text in (f"Done.\n\nAutopilot-Run: {secret}", f"Done.\n\nAutopilot-Run: {secret}\n\n{marker('k')}"):
+        assert secret not in outgoing_body(text)
+
+
+def test_a_token_broken_by_what_cannot_be_seen_does_not_go_out() -> None:
+    secret = SHAPES["github classic"][1]
+    for hidden in ("\u200b", "\x1b[0m", "<!-- x -->", "\u2060"):
+        assert secret not in outgoing_body(f"{secret[:12]}{hidden}{secret[12:]}")

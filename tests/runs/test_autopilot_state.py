@@ -19,6 +19,7 @@ from bmad_autopilot.runs.autopilot_state import (
     log_line,
     write_autopilot_state,
 )
+from tests.agents.shim.test_redaction import SHAPES
 
 PENDING = PendingPull("6", 12, "waits", 0.0, "r1")
 
@@ -150,3 +151,14 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, epic:
     folder = tmp_path_factory.getbasetemp()
     write_autopilot_state(str(folder), "FIND_EPIC", epic, done, [PENDING])
     assert completed_epics(str(folder)) == tuple(one for one in done if one)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_a_secret_is_not_logged(tmp_path: Path, kind: str) -> None:
+    before, secret, after = SHAPES[kind]
+    log_line(str(tmp_path), f"it failed: {before}{secret}{after}")
+    log_line(str(tmp_path), f"{'x' * 1985} {SHAPES['npm'][1]}")
+    text = (tmp_path / ".autopilot" / "autopilot.log").read_text()
+    assert " it failed: " in text
+    assert secret not in text
+    assert SHAPES["npm"][1][:9] not in text

@@ -19,6 +19,7 @@ from bmad_autopilot.runs.layout import make_run
 from bmad_autopilot.runs.question import MAX_TEXT, By, Kind, Question, Source, read_question
 from bmad_autopilot.runs.questions import all_open, answer, ask, deliver, open_questions, questions_of, withdraw
 from bmad_autopilot.runs.state import RunState, Status, write_state
+from tests.agents.shim.test_redaction import SHAPES
 from tests.runs.killing import killed_after
 
 WHICH = Question("1-2-sign-in", "dev", 1, "Which endpoint?", "Two are named.", ("/health", "/ready"), "/health")
@@ -328,3 +329,26 @@ def test_an_answer_given_while_questions_are_withdrawn_stays(
     kept = read_question(path, "")
     assert kept is not None
     assert kept.by is By.HUMAN
+
+
+def test_a_question_is_kept_without_secrets_and_found_again(tmp_path: Path) -> None:
+    secret = SHAPES["github classic"][1]
+    state = tmp_path / "1-2-sign-in.agent-state.json"
+    text = f"May I use {secret}?"
+    state.write_text(json.dumps({"status": "BLOCKED", "questions": [{"id": "a", "question": text}]}))
+    question = NAME._replace(
+        question=text,
+        context=f"{'x' * (MAX_TEXT - 20)} {secret}",
+        options=(f"use {secret}", "no"),
+        recommended=f"use {secret}",
+        because=f"of {secret}",
+        state_file=str(state),
+        state_id="a",
+    )
+    asked = ask(str(tmp_path), question, 100.0)
+    assert secret[:12] not in Path(path_of(tmp_path)).read_text()
+    assert ask(str(tmp_path), question, 200.0) == asked
+    assert deliver(answer(path_of(tmp_path), "no", By.HUMAN))
+    found = read_agent_state(str(state))
+    assert found is not None
+    assert found.questions[0].answer == "no"

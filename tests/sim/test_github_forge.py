@@ -17,6 +17,7 @@ from bmad_autopilot.sim.github.people import SimHuman
 from bmad_autopilot.sim.github.records import Protection
 from bmad_autopilot.sim.github.reviewing import Remark
 from bmad_autopilot.sim.github.watched import WatchedForge
+from tests.agents.shim.test_redaction import SHAPES
 from tests.sim.github_worlds import BRANCH, Hub, memory_hub
 
 ORDER = PullOrder(BRANCH, "main", "Epic 1", "Body")
@@ -249,3 +250,27 @@ def test_nothing_gets_lost_between_the_two_doors(hub: Hub) -> None:
     assert forge.watch([number])[0].title == "Other"
     assert forge.log_tail(pull.checks[0]) == ""
     assert forge.changed_files(number) == ["a.py"]
+
+
+@pytest.mark.parametrize("kind", ["github classic", "anthropic", "url", "env", "json", "jwt"])
+def test_no_text_that_reaches_the_forge_has_a_secret(hub: Hub, kind: str) -> None:
+    text, secret = "".join(SHAPES[kind]), SHAPES[kind][1]
+    SimCI(hub.model, [Job("test")])
+    SimCopilot(hub.model, says([Remark("a.py", 1, "why?")]))
+    forge: Forge = SimForge(hub.model)
+    number = forge.open_pull(ORDER._replace(title=f"Epic {text}", body=f"Body {text}"))
+    forge.edit_pull(number, title=f"Epic 1 {text}", body=f"Other body {text}")
+    forge.comment(number, f"A comment {text}")
+    forge.request_review(forge.pull(number), COPILOT)
+    hub.wait(3600)
+    pull = forge.pull(number)
+    forge.reply(pull.threads[0].id, f"A reply {text}")
+    pull = forge.pull(number)
+    trailer = f"Autopilot-Step: run/{secret}/1" if " " not in secret else "Autopilot-Step: run/1"
+    forge.merge(number, pull.head, f"Squash {text}", f"A body {text}\n\n{trailer}")
+    said = [pull.title, pull.body, *(one.body for one in pull.comments)]
+    said += [one.body for thread in pull.threads for one in thread.comments]
+    (merged,) = hub.model.effects.of("merge", by=forge.viewer)  # type: ignore[attr-defined]
+    said += [merged.data["subject"], merged.data["body"].removesuffix(trailer)]
+    assert not [one for one in said if secret in one]
+    assert merged.data["body"].endswith(trailer)

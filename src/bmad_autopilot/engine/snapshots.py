@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from ..agents.command import keep_purpose
+from ..agents.shim.redaction import redact, redact_value
 from ..board.sprint import Board, board_from_text
 from ..core.errors import FileError
 from ..files import Text, read_bytes, write_atomic
@@ -35,13 +36,34 @@ def keep_before(folder: str, books: Books, checkout: str) -> None:
     if books.spec:
         _copy(books.spec, f"{folder}/{SPEC}")
     if os.path.lexists(books.review):
-        os.replace(books.review, f"{folder}/{OLD_VERDICT}")
+        _set_aside(books.review, f"{folder}/{OLD_VERDICT}")
     for number, other in enumerate(misnamed_reviews(books), 2):
-        os.replace(other, f"{folder}/{number}-{OLD_VERDICT}")
+        _set_aside(other, f"{folder}/{number}-{OLD_VERDICT}")
     metadata = os.path.join(checkout, METADATA)
     if os.path.isfile(metadata):
         _copy(metadata, f"{folder}/{METADATA}")
     _keep_settings(f"{folder}/{SETTINGS_BEFORE}", _settings_now(checkout))
+
+
+def _set_aside(source: str, target: str) -> None:
+    """Move a file into the attempt's folder, without its secrets. Killed in between, it is moved by the next call.
+    One that cannot be read as a file is moved as it is."""
+    raw = read_kept(source) if os.path.isfile(source) and not os.path.islink(source) else None
+    if raw is None:
+        os.replace(source, target)
+        return
+    write_atomic(target, _without_secrets(raw), durable=False)
+    os.unlink(source)
+
+
+def _without_secrets(raw: bytes) -> bytes:
+    """A JSON document stays one: its texts are redacted one by one."""
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return redact(raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    safe = redact_value(data)
+    return raw if safe == data else json.dumps(safe, indent=2).encode() + b"\n"
 
 
 def settings_changed(folders: Sequence[str], checkout: str) -> list[str]:
@@ -95,7 +117,8 @@ def restore_purpose(folder: str, checkout: str) -> None:
 
 def keep_state(folder: str, books: Books) -> None:
     if os.path.isfile(books.state) and not os.path.exists(f"{folder}/{STATE}"):
-        _copy(books.state, f"{folder}/{STATE}")
+        raw = read_bytes(books.state)
+        write_atomic(f"{folder}/{STATE}", _without_secrets(raw), durable=False)
 
 
 def board_before(folder: str) -> Board | None:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, NamedTuple
 
+from ..agents.shim.redaction import CUT, RedactedStream, redact, secrets_of
 from ..core.errors import FileError, Place
 from . import keeper
 from .excerpts import excerpt, plain, stable
@@ -17,7 +18,7 @@ from .reports import Check, CheckReport
 
 MAX_OUTPUT = 10 * 1024 * 1024  # kept of one check: half from its start, half from its end
 READ = 256 * 1024
-ASK_SECONDS = 0.2  # between two questions whether it is to end
+ASK_SECONDS = 0.2  # between two questions whether it is to end; of silence, after which lines are written
 END_SECONDS = keeper.GRACE + keeper.KILL_SECONDS + 5.0
 
 
@@ -52,11 +53,17 @@ def run_checks(
         heard = _run(command, cwd, environment, log, seconds, ends)
         checks.append(Check(command, heard.exit, round(time.monotonic() - began, 3), log))
         if heard.exit != 0:
-            text = plain(heard.output)
+            text = _shown(heard.output)
             failures.append(_failure(command, heard.exit, text, seconds))
             marks.append(f"{command}\0{heard.exit}\0{stable(text)}")
     mark = sha256("\0\0".join(marks).encode("utf-8", "replace")).hexdigest()[:16] if marks else ""
     return CheckReport(tuple(checks), tuple(failures), mark)
+
+
+def _shown(output: bytes) -> str:
+    """As a terminal would have shown it. Without its colours a text may hold a secret that had one inside."""
+    text = plain(output)
+    return redact(text) if b"\x1b" in output or b"\r" in output else text
 
 
 def _failure(command: str, exit: int | None, text: str, seconds: float) -> Failure:
@@ -85,31 +92,40 @@ def _run(
                 start_new_session=True,  # a Ctrl-C in the terminal is ours to pass on
             )
         except (OSError, ValueError) as error:  # no such folder; a NUL in the command
-            said = f"cannot be started: {error}".encode("utf-8", "replace")
+            said = redact(f"cannot be started: {error}").encode("utf-8", "replace")
             file.write(said)
             return _Heard(127, said)
         with child:
             try:
-                return _listen(child, file, log, time.monotonic() + seconds, ends)
+                secrets = secrets_of({**os.environ, **environment})
+                return _listen(child, file, log, time.monotonic() + seconds, ends, secrets)
             finally:
                 _end(child)
 
 
 def _listen(
-    child: "subprocess.Popen[bytes]", file: IO[bytes], log: str, deadline: float, ends: Ends | None
+    child: "subprocess.Popen[bytes]",
+    file: IO[bytes],
+    log: str,
+    deadline: float,
+    ends: Ends | None,
+    secrets: Sequence[str],
 ) -> _Heard:
     """Until its output ends. From the time limit on the keeper is ending it; what it still says is kept too."""
     assert child.stdin is not None
     assert child.stdout is not None
-    kept = _Kept(file, log)
+    kept = _Kept(file, log, secrets)
     late = False
     with DefaultSelector() as selector:
         selector.register(child.stdout, EVENT_READ)
         while True:
             left = max(0.0, deadline - time.monotonic())
-            ready = selector.select(left if ends is None else min(left, ASK_SECONDS))
+            ready = selector.select(left if ends is None and kept.is_flushed else min(left, ASK_SECONDS))
             data = os.read(child.stdout.fileno(), READ) if ready else b""
-            kept.add(data)
+            if ready:
+                kept.add(data)
+            else:
+                kept.flush()
             if ready and not data:
                 break
             if time.monotonic() >= deadline or (not late and ends is not None and ends()):
@@ -140,35 +156,54 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 
 class _Kept:
-    """Output on its way to a file: the head as it comes, of the rest the last part."""
+    """Output on its way to a file, without its secrets: the head as it comes, of the rest the last part."""
 
-    def __init__(self, file: IO[bytes], log: str) -> None:
+    def __init__(self, file: IO[bytes], log: str, secrets: Sequence[str]) -> None:
         self._file = file
         self._log = log
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._dropped = 0
+        self._stream = RedactedStream(secrets)
+        self._kept = bytearray()
+        self._head = 0  # bytes of it, as they were printed
+        self._rest = 0  # bytes after it
+        self._beyond = bytearray()  # the first of those
+        self._tail = bytearray()  # the last of those
+        self.is_flushed = True
 
     def add(self, data: bytes) -> None:
-        room = MAX_OUTPUT // 2 - len(self._head)
+        self.is_flushed = False
+        room = MAX_OUTPUT // 2 - self._head
         if room > 0:
-            self._head += data[:room]
-            self._write(data[:room])
+            self._head += len(data[:room])
+            self._put(self._stream.add(data[:room]))
             data = data[room:]
+        self._rest += len(data)
+        self._beyond += data[: max(0, CUT - len(self._beyond))]
         self._tail += data
-        if len(self._tail) > MAX_OUTPUT:
-            over = len(self._tail) - MAX_OUTPUT // 2
-            del self._tail[:over]
-            self._dropped += over
+        if len(self._tail) > MAX_OUTPUT + CUT:
+            del self._tail[: len(self._tail) - MAX_OUTPUT // 2 - CUT]
+
+    def flush(self) -> None:
+        """The check is silent: what it has said may be read by now, and a full disk is noticed."""
+        if not self.is_flushed:
+            self.is_flushed = True
+            if not self._rest:
+                self._put(self._stream.flush())
 
     def finish(self) -> bytes:
-        over = max(0, len(self._tail) - MAX_OUTPUT // 2)
-        del self._tail[:over]
-        self._dropped += over
-        if self._dropped:
-            self._tail[:0] = f"\n[… {self._dropped} bytes left out …]\n".encode()
-        self._write(bytes(self._tail))
-        return bytes(self._head + self._tail)
+        tail = bytes(self._tail)
+        dropped = self._rest - MAX_OUTPUT // 2
+        if dropped > 0:
+            self._put(self._stream.finish(bytes(self._beyond)))
+            self._put(f"\n[… {dropped} bytes left out …]\n".encode())
+            cut = len(tail) - MAX_OUTPUT // 2
+            self._put(self._stream.tail(tail[max(0, cut - CUT) : cut], tail[cut:]))
+        else:
+            self._put(self._stream.add(tail) + self._stream.finish())
+        return bytes(self._kept)
+
+    def _put(self, data: bytes) -> None:
+        self._kept += data
+        self._write(data)
 
     def _write(self, data: bytes) -> None:
         try:

@@ -46,7 +46,7 @@ from .gh_reading import (
 from .gh_remote import find_address
 from .git import Git
 from .pulls import Pull, PullMark, PullOrder, RemoteCheck, Repository
-from .quoting import outgoing_body, outgoing_line
+from .quoting import outgoing_body, outgoing_line, outgoing_message
 
 KNOWN_SECONDS = 600.0
 MAX_LOG = 32 * 1024 * 1024
@@ -252,7 +252,7 @@ class GhForge:
             "merge_method": "squash",
             "sha": head,
             "commit_title": outgoing_line(subject),
-            "commit_message": outgoing_body(body),
+            "commit_message": outgoing_message(body),
         }
         made = self.gh.send("PUT", f"{self._root}/pulls/{number}/merge", order)
         if inner(made, "merged") is not True:

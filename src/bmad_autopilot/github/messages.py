@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from ..agents.shim.redaction import redact
 from .git import GitError
 
 STEP = "Autopilot-Step"
@@ -12,6 +13,7 @@ MAX_BODY = 16 * 1024
 MAX_VALUE = 500
 _UNSAID = "Autopilot"
 
+_OWN_TRAILER = re.compile(rf"(?:{STEP}|{RUN}): \S[^\n]{{0,{MAX_VALUE}}}")
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 # All control characters, the invisible ones that turn text round, and halves of surrogate pairs.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -20,14 +22,29 @@ _CUT = re.compile("(?<=-{24} )>8(?= -{24})")  # below such a line git sees no tr
 
 
 def write_message(message: str, trailers: Mapping[str, str]) -> str:
-    """Subject, body, and the trailers as a paragraph of their own, whatever the body ends with."""
-    subject, _, body = _clean(message).strip().partition("\n")
+    """Subject, body, and the trailers as a paragraph of their own, whatever the body ends with. Secrets go before
+    anything is cut: half a secret would not be recognised."""
+    subject, _, body = redact(_clean(message)).strip().partition("\n")
     parts = [subject.strip()[:MAX_SUBJECT] or _UNSAID]
     if body.strip():
         parts.append(body.strip()[:MAX_BODY])
     if trailers:
         parts.append("\n".join(f"{_key(key)}: {trailer_value(value)}" for key, value in trailers.items()))
     return "\n\n".join(parts) + "\n"
+
+
+def split_trailers(message: str) -> tuple[str, str]:
+    """The message, and the paragraph of our own trailers at its end; empty where it has none."""
+    text, _, last = message.rstrip().rpartition("\n\n")
+    if text and all(_OWN_TRAILER.fullmatch(line) for line in last.split("\n")):
+        return text, last
+    return message, ""
+
+
+def redact_message(message: str) -> str:
+    """A commit's message without secrets. Our trailers stay as they are: commits are found again by them."""
+    text, trailers = split_trailers(message)
+    return f"{redact(text)}\n\n{trailers}\n" if trailers else redact(message)
 
 
 def trailer_value(value: str) -> str:

@@ -2,10 +2,13 @@
 
 Into a prompt they go as data, with nothing hidden in them and within bounds; the fence around them is the prompt's
 (workflows/quoting.py). To GitHub nothing goes that starts something there: no mention, no closing of issues, no
-command to a bot, no hidden remark but the marker by which we find our own comments again."""
+command to a bot, no hidden remark but the marker by which we find our own comments again; and no secret."""
 
 import re
 import unicodedata
+
+from ..agents.shim.redaction import redact
+from .messages import split_trailers
 
 MAX_LINE = 1000
 MAX_BODY = 60_000  # letters; GitHub takes 65,536
@@ -89,12 +92,23 @@ def outgoing_body(text: str) -> str:
     return "\n\n".join(part for part in (said, kept) if part)
 
 
+def outgoing_message(text: str) -> str:
+    """The body of a commit that GitHub makes: the same, and our trailers at its end keep their values."""
+    said, trailers = split_trailers(text)
+    return "\n\n".join(part for part in (outgoing_body(said), _tame(trailers)) if part)
+
+
 def outgoing_line(text: str) -> str:
     """The same for a title."""
     return _cut(" ".join(_harmless(" ".join(text.split())).split()), MAX_TITLE)
 
 
 def _harmless(text: str) -> str:
+    """Secrets go first: what is done to mentions and the like would hide some of them from us."""
+    return _tame(redact(_without_comments(_visible(text))))
+
+
+def _tame(text: str) -> str:
     said = _without_comments(_visible(text))
     said = _REFERENCE.sub("&amp;", said)  # `&#64;` is a mention too
     said = _MENTION.sub("＠", said)

@@ -66,8 +66,10 @@ def completed_epics(project: str) -> tuple[str, ...]:
 def log_line(project: str, text: str) -> None:
     """One line with its time. A log that has grown too long begins anew; the one before it is kept. One that
     cannot be written holds nothing up."""
+    from ..agents.shim.redaction import redact
+
     path = os.path.join(project, FOLDER, LOG)
-    line = " ".join(text.split())[:2000]
+    line = redact(" ".join(text.split()))[:2000]
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.lexists(path) and os.path.getsize(path) > MAX_LOG:

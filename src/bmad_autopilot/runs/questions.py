@@ -49,7 +49,7 @@ class Inbox(NamedTuple):
 def ask(run: str, question: Question, now: float) -> Question:
     """Put a question, once: after a crash between asking and recording it, the same question is found again, and
     may have its answer."""
-    wanted = _with_recommended_option(bounded(question))
+    wanted = _with_recommended_option(bounded(_redacted(question)))
     folder = os.path.join(run, FOLDER)
     os.makedirs(folder, exist_ok=True)
     with locked(_lock(folder)):
@@ -141,8 +141,30 @@ def deliver(question: Question) -> bool:
         return False
     state = read_agent_state(path)
     # Another agent may have asked something else there since, under the same id.
-    same = state and any(one.id == id and cleaned(one.question) == question.question for one in state.questions)
+    same = state and any(one.id == id and _as_kept(one.question) == question.question for one in state.questions)
     return bool(same) and write_answer(path, id, question.answer)
+
+
+def _redacted(question: Question) -> Question:
+    """Its texts come from agents and from logs. Before they are cut: half a secret would not be recognised."""
+    from ..agents.shim.redaction import redact
+
+    return question._replace(
+        question=redact(question.question),
+        context=redact(question.context),
+        options=tuple(map(redact, question.options)),
+        recommended=redact(question.recommended) if question.recommended else None,
+        reason=redact(question.reason),
+        because=redact(question.because),
+        labels=tuple(map(redact, question.labels)),
+    )
+
+
+def _as_kept(text: str) -> str:
+    """A question of an agent's, as `ask` has written it down."""
+    from ..agents.shim.redaction import redact
+
+    return cleaned(redact(text))
 
 
 def _with_recommended_option(question: Question) -> Question:

@@ -15,7 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.shim.redaction import MARK, MAX_DEPTH, Redactor, looks_secret, secrets_of
+from bmad_autopilot.agents.shim.redaction import (
+    CUT,
+    MARK,
+    MAX_DEPTH,
+    MAX_PENDING,
+    RedactedStream,
+    Redactor,
+    looks_secret,
+    redact,
+    redact_value,
+    secrets_of,
+)
 from bmad_autopilot.agents.shim.secret_shapes import HINTED, PREFIXED
 
 AGENTS = Path(__file__).resolve().parents[3] / "src" / "bmad_autopilot" / "agents"
@@ -498,3 +509,80 @@ def test_it_works_in_the_shims_bare_interpreter(tmp_path: Path) -> None:
         env={"PATH": os.environ["PATH"]},
     )
     assert done.stdout.split() == [MARK, "False", "False"]
+
+
+# Streams
+
+KEY_LINES = "\n".join(
+    ["-----BEGIN RSA PRIVATE " + "KEY-----", *[B[:64]] * 20, "-----END RSA PRIVATE " + "KEY-----"]
+)
+
+
+def streamed(data: bytes, *, size: int, secrets: tuple[str, ...] = ()) -> bytes:
+    stream = RedactedStream(secrets)
+    parts = [stream.add(data[start : start + size]) for start in range(0, len(data), size)]
+    return b"".join([*parts, stream.finish()])
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000, 1_000_000])
+def test_a_stream_hides_a_secret_wherever_its_parts_begin(size: int) -> None:
+    known = "a known value"
+    lines = ["first \udce9 é", *("".join(parts) for parts in SHAPES.values()), known, KEY_LINES, "last"]
+    data = "\n".join(lines).encode("utf-8", "surrogateescape")
+    clean = streamed(data, size=size, secrets=(known,))
+    for kind, (_, secret, _) in SHAPES.items():
+        assert secret.encode() not in clean, kind
+    assert known.encode() not in clean
+    assert B[:64].encode() not in clean
+    assert clean.startswith(b"first \xe9 \xc3\xa9\n")
+    assert clean.endswith(b"\nlast")
+
+
+@given(st.binary(max_size=300), st.integers(1, 50))
+def test_a_stream_without_secrets_stays_as_it_is(data: bytes, size: int) -> None:
+    text = data.decode("utf-8", "surrogateescape")
+    if Redactor().text(text) == text:
+        assert streamed(data, size=size) == data
+
+
+@pytest.mark.parametrize("shift", range(-70, 20, 3))
+@pytest.mark.parametrize("sign", ["x", " "])
+def test_a_line_without_an_end_is_not_cut_within_a_secret(shift: int, sign: str) -> None:
+    secret = SHAPES["github classic"][1]
+    before = (f"a{sign}" * MAX_PENDING)[: MAX_PENDING - CUT + shift]
+    clean = streamed(f"{before} Authorization: Bearer {secret} {sign * 3 * CUT}".encode(), size=65536)
+    assert secret[:14].encode() not in clean
+    assert secret[-12:].encode() not in clean
+    assert len(clean) > MAX_PENDING - 3 * CUT
+
+
+@pytest.mark.parametrize("shift", range(0, 60, 4))
+def test_what_is_left_out_of_a_stream_does_not_halve_a_secret(shift: int) -> None:
+    secret = SHAPES["github classic"][1]
+    data = f"{'a ' * 40}{secret} {'b ' * 40}".encode()
+    stream = RedactedStream(())
+    at = 80 + shift
+    head = stream.add(data[:at]) + stream.finish(data[at:])
+    tail = RedactedStream(()).tail(data[:at], data[at:])
+    for part in (head, tail):
+        assert secret[:12].encode() not in part
+        assert secret[-12:].encode() not in part
+    assert head.startswith(b"a a a")
+    assert tail.endswith(b"b b ")
+
+
+def test_the_end_of_a_private_key_whose_beginning_was_left_out() -> None:
+    data = f"{KEY_LINES}\nafter\n".encode()
+    at = data.index(b"\n") + 700
+    assert RedactedStream(()).tail(data[at - 100 : at], data[at:]) == b"\nafter\n"
+    words = b"-----END RSA PRIVATE " + b"KEY----- is how it ends\nafter\n"
+    assert RedactedStream(()).tail(b"a text about keys:\n", words) == words
+
+
+def test_our_own_environment_counts_and_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert redact("correct horse battery") == "correct horse battery"
+    monkeypatch.setenv("DEPLOY_TOKEN", "correct horse battery")
+    assert redact("a correct horse battery b") == f"a {MARK} b"
+    assert redact_value({"a": ["correct horse battery"]}) == {"a": [MARK]}
+    monkeypatch.delenv("DEPLOY_TOKEN")
+    assert redact("correct horse battery") == "correct horse battery"

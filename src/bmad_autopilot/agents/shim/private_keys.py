@@ -42,12 +42,34 @@ def without_keys(text: str) -> str:
     return "".join([*parts, text[at:]]) if parts else text
 
 
+def last_key(text: str) -> str:
+    """The text from the last BEGIN on; empty where there is none."""
+    start = text.rfind(_BEGIN)
+    return text[start:] if start >= 0 else ""
+
+
+def after_key_end(text: str) -> str:
+    """The text after the END of a key whose BEGIN was cut off; the text as it is where there is no such key."""
+    end = compiled(_END_KEY).search(text)
+    lines = text[: end.start()].splitlines() if end is not None and _BEGIN not in text[: end.start()] else []
+    if end is None or not lines or len(lines) > MAX_LINES:
+        return text
+    is_body = compiled(r"[A-Za-z0-9+/=]*\s*").fullmatch(lines[0]) is not None  # it may be a part of a line
+    is_key = is_body and all(compiled(_LINE).fullmatch(line[:4096]) for line in lines[1:])
+    return text[end.end() :] if is_key else text
+
+
 class KeyLines:
     """Follows a private key from line to line. It ends at END, or at the first line no key can have: code that
     only mentions BEGIN does not hide what comes after it."""
 
     def __init__(self) -> None:
         self._seen = 0  # lines of the key so far; 0: outside
+
+    @property
+    def is_open(self) -> bool:
+        """A key has begun and not ended yet."""
+        return self._seen > 0
 
     def hides(self, line: str) -> bool:
         """Whether the line is part of a key that began on an earlier one."""

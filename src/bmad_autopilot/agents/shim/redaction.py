@@ -6,18 +6,23 @@ goes through."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+from posixpath import commonprefix  # of texts, letter by letter
 
 from .named_secrets import compiled, is_named_secret, is_secret_variable, named_spans, plausible
 from .private_keys import MARK as KEY_MARK
-from .private_keys import KeyLines, without_keys
+from .private_keys import KeyLines, after_key_end, last_key, without_keys
 from .secret_forms import MIN_SECRET, forms_of
 from .secret_shapes import HINTED, NEAR, PREFIXED, RUN, Shape
 
 MARK = "[redacted]"
 MAX_SECRETS = 500
 MAX_DEPTH = 200
+MAX_PENDING = 64 * 1024  # bytes of a stream that are held back until it is seen what follows them
+MAX_CUTS = 16  # places that are tried
+CUT = 4096  # bytes: no secret is longer, but for private keys, which are followed line by line
 
 _HINTS = tuple((hint, shape) for shape in HINTED for hint in shape[1])
 _PREFIXES = tuple((prefix, shape) for shape in PREFIXED for prefix in shape[1])
@@ -51,6 +56,26 @@ class Redactor:
     def line(self, text: str) -> str:
         """One line of a stream: a private key that spans lines is followed from call to call."""
         return KEY_MARK if self._key.hides(text) else self.text(text)
+
+    @property
+    def follows_key(self) -> bool:
+        """The next line may be part of a private key."""
+        return self._key.is_open
+
+    def lines(self, text: str) -> str:
+        """Whole lines of a stream, many at once: a private key is followed from call to call."""
+        hidden: list[str] = []
+        while self.follows_key and text:
+            line, end, rest = text.partition("\n")
+            if not self._key.hides(line):
+                break
+            hidden += [KEY_MARK, end]
+            text = rest
+        if text:
+            self._key = KeyLines()
+            for line in last_key(text).removesuffix("\n").split("\n"):
+                self._key.hides(line)
+        return "".join([*hidden, self.text(text)])
 
     def value(self, value: object) -> object:
         """A parsed JSON value without its secrets; the same one where it has none."""
@@ -166,6 +191,101 @@ def _without_named(text: str) -> str:
         parts += [text[at:start], MARK]
         at = end
     return "".join([*parts, text[at:]]) if parts else text
+
+
+class RedactedStream:
+    """A program's output, without its secrets. It is handed in as it is read, in parts that may begin and end
+    anywhere. It comes out some kilobytes later, so that no secret is missed because a part ended within it."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._redactor = Redactor(secrets)
+        self._pending = bytearray()
+
+    def add(self, data: bytes) -> bytes:
+        """What can be written down by now."""
+        self._pending += data
+        out = b""
+        while len(self._pending) > MAX_PENDING:
+            out += self._part()
+        return out
+
+    def flush(self) -> bytes:
+        """The whole lines that are pending: nothing has followed them for a while."""
+        return self._clean(self._take(self._pending.rfind(b"\n") + 1))
+
+    def finish(self, beyond: bytes = b"") -> bytes:
+        """The rest. `beyond`: what came next and is not kept; a secret may reach into it."""
+        rest = self._take(len(self._pending))
+        if not beyond or self._redactor.follows_key:
+            return self._clean(rest)
+        whole, cut = self._redactor.text(_text(rest + beyond)), self._redactor.text(_text(beyond))
+        return _bytes(whole[: len(whole) - len(commonprefix((whole[::-1], cut[::-1])))])
+
+    def tail(self, before: bytes, data: bytes) -> bytes:
+        """The end of an output. `before`: what came before it and is not kept; a secret or a private key may have
+        begun there."""
+        whole, cut = self._redactor.text(after_key_end(_text(before + data))), self._redactor.text(_text(before))
+        return _bytes(whole[len(commonprefix((whole, cut))) :])
+
+    def _part(self) -> bytes:
+        """Of what is pending the beginning, up to a place where no secret is cut in two."""
+        window = bytes(self._pending[:MAX_PENDING])
+        for signs in ((b"\n",), (b" ", b",", b";", b"\r")):
+            cut = MAX_PENDING - CUT
+            for _ in range(MAX_CUTS):
+                cut = max(window.rfind(sign, CUT, cut) for sign in signs)
+                if cut < 0:
+                    break
+                if self._is_safe(window, cut + 1):
+                    return self._clean(self._take(cut + 1))
+        for cut in range(MAX_PENDING - CUT, MAX_PENDING - 2 * CUT, -CUT // MAX_CUTS):
+            if self._is_safe(window, cut):
+                return self._clean(self._take(cut))
+        out = self._clean(self._take(MAX_PENDING - CUT)[:-CUT])
+        self._take(CUT)
+        return out + f"[… {2 * CUT} bytes left out …]".encode()
+
+    def _is_safe(self, window: bytes, cut: int) -> bool:
+        before, after = _text(window[cut - CUT : cut]), _text(window[cut : cut + CUT])
+        return self._redactor.text(before) + self._redactor.text(after) == self._redactor.text(before + after)
+
+    def _take(self, size: int) -> bytes:
+        taken = bytes(self._pending[:size])
+        del self._pending[:size]
+        return taken
+
+    def _clean(self, data: bytes) -> bytes:
+        return _bytes(self._redactor.lines(_text(data)))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+_own: tuple[dict[str, str], Redactor] = ({}, Redactor())
+
+
+def redact(text: str) -> str:
+    """A text without its secrets, those of our own environment included. For whatever leaves us or is stored."""
+    return _our_redactor().text(text)
+
+
+def redact_value(value: object) -> object:
+    """The same for a parsed JSON value."""
+    return _our_redactor().value(value)
+
+
+def _our_redactor() -> Redactor:
+    """Made anew where the environment has changed. Its `line` is of no use here: many share it."""
+    global _own
+    now = dict(os.environ)
+    if _own[0] != now:
+        _own = (now, Redactor(secrets_of(now)))
+    return _own[1]
 
 
 def looks_secret(name: str, value: str) -> bool:

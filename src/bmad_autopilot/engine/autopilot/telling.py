@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ...agents.shim.redaction import redact
 from ...core.errors import AutopilotError
 from ...core.rules import Phase
 from ...core.table import TABLE
@@ -81,6 +82,7 @@ class Telling:
             write_autopilot_state(self._project, phase.value, epic, self._done, self._pending)
 
     def say(self, text: str) -> None:
+        text = redact(text)  # the daemon's output is a file, too
         self._told("notice", {"text": text}, time.time())
         log_line(self._project, text)
 
@@ -91,7 +93,7 @@ class Telling:
         if not again:
             mend = f"{drove.hint}; " if drove.hint else ""
             self.say(f"{drove.key}: {mend}the next bmad autopilot tries it again")
-        log_line(self._project, " ".join(drove.trace.split())[-MAX_TRACE:])  # what matters most comes last
+        log_line(self._project, " ".join(redact(drove.trace).split())[-MAX_TRACE:])  # what matters most comes last
 
     def held_up(self, held: Held, why: str, until: float) -> None:
         data = {"why": why, "until": until, "pull": held.pull or None}

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from ...github.forge import ForgeError, Trouble
 from ...github.pulls import Pull, PullMark, PullOrder, RemoteCheck, Repository, ReviewState
-from ...github.quoting import outgoing_body, outgoing_line
+from ...github.quoting import outgoing_body, outgoing_line, outgoing_message
 from . import checking, joining, reviewing
 from .faults import RETRY_AFTER, Fault, GitHubFaults, Replica
 from .model import VIEWER, SimGitHub
@@ -133,7 +133,7 @@ class SimForge:
         )
 
     def merge(self, number: int, head: str, subject: str, body: str) -> str:
-        message = {"subject": outgoing_line(subject), "body": outgoing_body(body), "by": self.viewer}
+        message = {"subject": outgoing_line(subject), "body": outgoing_message(body), "by": self.viewer}
         return self._effect("merge", lambda: joining.merge(self.model, number, head, **message))
 
     def enqueue(self, pull: Pull) -> None:
