@@ -205,6 +205,7 @@ def test_a_marker_and_trailers_keep_their_values(monkeypatch: pytest.MonkeyPatch
     trailers = "Autopilot-Step: run/PRRT_kwDO/1\nAutopilot-Run: run"
     assert outgoing_message(f"- PRRT_kwDO\n\n{trailers}") == f"- [redacted]\n\n{trailers}"
     assert outgoing_message("- 1-1") == "- 1-1"
+    assert outgoing_message(trailers) == trailers
 
 
 def test_a_forged_trailer_does_not_carry_a_secret_out() -> None:

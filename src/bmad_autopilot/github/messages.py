@@ -36,7 +36,7 @@ def write_message(message: str, trailers: Mapping[str, str]) -> str:
 def split_trailers(message: str) -> tuple[str, str]:
     """The message, and the paragraph of our own trailers at its end; empty where it has none."""
     text, _, last = message.rstrip().rpartition("\n\n")
-    if text and all(_OWN_TRAILER.fullmatch(line) for line in last.split("\n")):
+    if all(_OWN_TRAILER.fullmatch(line) for line in last.split("\n")):
         return text, last
     return message, ""
 
@@ -44,7 +44,7 @@ def split_trailers(message: str) -> tuple[str, str]:
 def redact_message(message: str) -> str:
     """A commit's message without secrets. Our trailers stay as they are: commits are found again by them."""
     text, trailers = split_trailers(message)
-    return f"{redact(text)}\n\n{trailers}\n" if trailers else redact(message)
+    return f"{redact(text)}\n\n{trailers}\n" if text and trailers else redact(message)
 
 
 def trailer_value(value: str) -> str:
