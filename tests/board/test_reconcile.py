@@ -24,7 +24,7 @@ def write_board(folder: Path, rows: str, head: str = "") -> Board:
 
 
 def drift_of(board: Board, root: Path) -> list[Drift]:
-    return find_drift(board.of_kind(Kind.STORY), locate(board, str(root), [os.path.dirname(board.path)]))
+    return find_drift(board, board.of_kind(Kind.STORY), locate(board, str(root), [os.path.dirname(board.path)]))
 
 
 def test_agreement_is_silent(tmp_path: Path) -> None:
@@ -105,8 +105,16 @@ def test_a_file_the_board_does_not_name_is_nobody_elses(tmp_path: Path) -> None:
     (tmp_path / "1-9-x.md").write_text(story_text("1-9-x", "review"))
     (tmp_path / "debug-1-trace.md").write_text(story_text("1-9-x", "review"))
     files = locate(board, str(tmp_path), [str(tmp_path)])
-    assert files.stories.keys() == {"1.9", "debug.1"}
+    assert files.stories.keys() == {"debug-1-trace"}
+    assert files.strays.keys() == {"1.9"}
     assert drift_of(board, tmp_path) == []
+
+
+def write_stories(folder: Path, **statuses: str) -> None:
+    """Story files by name, underscores for hyphens in the keyword: `s1_1_a="done"` is `1-1-a.md`."""
+    for name, status in statuses.items():
+        key = name.removeprefix("s").replace("_", "-")
+        (folder / f"{key}.md").write_text(story_text(key, status))
 
 
 def repairs_of(board: Board, root: Path) -> list[tuple[str, str, str]]:
@@ -175,7 +183,7 @@ def test_odd_story_files(tmp_path: Path) -> None:
     (tmp_path / "1-2-b.md").write_text(story_text("1-2-b", "wibble"))
     (tmp_path / "1-3-c.md").write_text(story_text("1-3-c", "review"))
     (tmp_path / "9-9-x.md").write_text(story_text("9-9-x", "done"))
-    found = odd_files(board, locate(board, str(tmp_path), [str(tmp_path)]))
+    found = odd_files(locate(board, str(tmp_path), [str(tmp_path)]))
     assert [(item.code, Path(item.place.file).name, item.place.line) for item in found] == [
         ("no-status-line", "1-1-a.md", None),
         ("unknown-file-status", "1-2-b.md", 3),
@@ -202,3 +210,125 @@ def test_a_story_file_is_changed_in_its_status_alone(tmp_path: Path) -> None:
     assert path.read_bytes().decode() == text.replace("**Review**", "**done**")
     with pytest.raises(ConflictError, match="changed meanwhile"):
         repair_story_file(str(path), item.file, "done", state=str(tmp_path / "state"))
+
+
+def test_rows_that_share_a_number_are_repaired_from_their_own_files_only(tmp_path: Path) -> None:
+    board = write_board(
+        tmp_path,
+        """
+        v2-epic-0: done
+        v2-0-1-fix-errors: done
+        v2-0-2-fix-timers: review
+        v2-epic-6: backlog
+        v2-6-1-sounds: backlog
+        v2-6-2-music: backlog
+        """,
+    )
+    for key, status in (("v2-0-1-fix-errors", "review"), ("v2-0-2-fix-timers", "done"), ("v2-plan", "review")):
+        (tmp_path / f"{key}.md").write_text(story_text(key, status))
+    assert repairs_of(board, tmp_path) == [
+        ("v2-0-2-fix-timers", "review", "done"),
+        ("v2-0-1-fix-errors", "review", "done"),  # in its story file
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "file"),
+    [
+        ("v2-6-1-sounds: backlog", "v2-0-1-fix-errors"),  # the one row, the one file, and another story
+        ("v2-6-1-sounds: backlog", "v2-roadmap"),
+        ("v2-epic-6: backlog", "v2-roadmap"),
+        ("5-6-trays: backlog", "5-6-1-handles"),
+        ("5-6-1-handles: backlog", "5-6-trays"),
+        ("5-6-1-handles: backlog", "5-6-2-hinges"),
+        ("0-10-1-a: backlog\n0-10-2-b: backlog", "0-10-3-c"),
+        ("5-2-a-left: backlog", "5-2-b-right"),
+        ("5-2-a-left: backlog\n5-2-b-right: backlog", "5-2-both"),
+        ("5-2-b-right: backlog", "5-2-a-left"),
+        ("5-2-both: backlog", "5-2-b-right"),
+        ("5-2-both: backlog", "5-2b-right"),
+        ("1-2-login: backlog\n1-2-logout: backlog", "1-2-sign-in"),
+        ("1-2-login: backlog\n01-02-logout: backlog", "story-1.2"),
+        ("1-2-login: backlog", "1-2-login-review"),
+        ("1-2-login: backlog", "1-2-login.notes"),
+        ("1-2-login: backlog", "1-20-sign-in"),
+        ("1-2-login: backlog", "epic-1-story-2-3-sign-in"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "story-", "spec-"])
+def test_a_file_of_another_story_repairs_nothing(tmp_path: Path, rows: str, file: str, prefix: str) -> None:
+    board = write_board(tmp_path, rows)
+    text = f"---\ntitle: x\nstatus: done\n---\n\n{story_text(file, 'done')}"
+    (tmp_path / f"{prefix}{file}.md").write_text(text)
+    assert repairs_of(board, tmp_path) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "spec-"])
+def test_two_files_with_one_number_repair_nothing_and_are_named(tmp_path: Path, prefix: str) -> None:
+    board = write_board(tmp_path, "epic-4: in-progress\n4-7-to-mainnet: in-progress")
+    for name in ("4-7-testnet", "4-7-devnet-complete"):
+        text = f"---\ntitle: x\nstatus: done\n---\n\n{story_text(name, 'done')}"
+        (tmp_path / f"{prefix}{name}.md").write_text(text)
+    assert repairs_of(board, tmp_path) == []
+    (item,) = drift_of(board, tmp_path)
+    assert (item.code, item.further) == ("unclear-story-file", None)
+    assert "4-7-testnet.md" in item.message
+
+
+def test_a_letter_with_a_sibling_among_the_files_is_part_of_the_number(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "5-2-both: backlog")
+    write_stories(tmp_path, s5_2_a_left="done", s5_2_b_right="done")
+    assert repairs_of(board, tmp_path) == []
+
+
+def test_an_article_is_no_part_of_the_number(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "46-4-a-save-keeps-the-toolbar: review")
+    write_stories(tmp_path, s46_4_the_toolbar="done")
+    assert repairs_of(board, tmp_path) == [("46-4-a-save-keeps-the-toolbar", "review", "done")]
+
+
+def test_a_row_that_shares_its_number_is_not_given_another_rows_file(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-2-login: review\n1-2-logout: in-progress")
+    write_stories(tmp_path, s1_2_login="done")
+    assert repairs_of(board, tmp_path) == [("1-2-login", "review", "done")]
+
+
+def test_the_row_whose_key_a_file_carries_keeps_it_from_every_other(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "epic-1: in-progress\n1-2-login: done\n1-2-logout: backlog")
+    (tmp_path / "story-1.2-login.md").write_text(story_text("1-2-login", "done"))
+    assert repairs_of(board, tmp_path) == []
+    assert drift_of(board, tmp_path) == []
+
+
+def test_a_spec_with_the_key_goes_before_a_story_file_with_the_number(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-2-login: in-progress")
+    (tmp_path / "spec-1-2-login.md").write_text("---\ntitle: x\nstatus: in-progress\n---\n\nText\n")
+    write_stories(tmp_path, s1_2_sign_in="done")
+    assert repairs_of(board, tmp_path) == []
+
+
+def test_two_files_with_the_key_repair_nothing(tmp_path: Path) -> None:
+    board = write_board(tmp_path, "1-2-login: review")
+    (tmp_path / "stories").mkdir()
+    write_stories(tmp_path, s1_2_login="done")
+    write_stories(tmp_path / "stories", s1_2_login="in-progress")
+    assert repairs_of(board, tmp_path) == []
+    (item,) = drift_of(board, tmp_path)
+    assert "stories/1-2-login.md" in item.message
+
+
+@pytest.mark.parametrize("name", ["1-2-sign-in", "story-1.2", "01-02-sign-in", "epic-1-story-2-sign-in"])
+def test_a_number_that_is_unique_on_both_sides_repairs(tmp_path: Path, name: str) -> None:
+    board = write_board(tmp_path, "1-2-login: review\n1-20-other: backlog\n1-2b-later: backlog\n1-3-x: done")
+    (tmp_path / f"{name}.md").write_text(story_text(name, "done"))
+    (tmp_path / "1-3-x.md").write_text(story_text("1-3-x", "done"))
+    assert repairs_of(board, tmp_path) == [("1-2-login", "review", "done")]
+
+
+def test_a_key_that_stands_twice_is_not_repaired(tmp_path: Path) -> None:
+    board = write_board(
+        tmp_path, "epic-1: backlog\nepic-1: backlog\n1-1-a: ready-for-dev\n1-1-a: review\n1-2-b: review"
+    )
+    write_stories(tmp_path, s1_1_a="done", s1_2_b="done")
+    assert {item.row.key: item.further for item in drift_of(board, tmp_path)} == {"1-1-a": None, "1-2-b": "done"}
+    assert repairs_of(board, tmp_path) == [("1-2-b", "review", "done")]

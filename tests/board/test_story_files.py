@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def make(root: Path, *names: str) -> None:
         path.write_text("# x\n")
 
 
-def relative(root: Path, found: dict[str, list[str]]) -> dict[str, list[str]]:
+def relative(root: Path, found: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {number: [os.path.relpath(path, root) for path in paths] for number, paths in found.items()}
 
 
@@ -53,7 +54,7 @@ def stories(root: Path, *keys: str) -> dict[str, list[str]]:
 def test_a_story_is_found_by_its_number_in_every_usual_folder(tmp_path: Path, folder: str, name: str):
     make(tmp_path, os.path.join(folder, name))
 
-    assert stories(tmp_path) == {"1.2": [os.path.join(folder, name)]}
+    assert stories(tmp_path) == {"1-2-sign-in": [os.path.join(folder, name)]}
 
 
 @pytest.mark.parametrize(
@@ -90,13 +91,13 @@ def test_what_only_stands_beside_a_story_is_not_one(tmp_path: Path, name: str):
 def test_a_validation_beside_its_story_is_left_out_but_a_slug_may_end_so(tmp_path: Path):
     make(tmp_path, "1-2-sign-in.md", "1-2-sign-in-validation.md", "2-1-form-validation.md")
 
-    assert stories(tmp_path) == {"1.2": ["1-2-sign-in.md"], "2.1": ["2-1-form-validation.md"]}
+    assert stories(tmp_path) == {"1-2-sign-in": ["1-2-sign-in.md"], "2-1-search": ["2-1-form-validation.md"]}
 
 
-def test_the_file_named_like_the_key_comes_first(tmp_path: Path):
-    make(tmp_path, "1-2-a-first.md", "stories/1-2-sign-in.md", "1.2.old.md")
+def test_only_the_file_that_carries_the_key_is_the_storys(tmp_path: Path):
+    make(tmp_path, "1-2-a-first.md", "stories/1-2-sign-in.md", "1.2.old.md", "story-1.2-sign-in.md")
 
-    assert stories(tmp_path)["1.2"] == ["stories/1-2-sign-in.md", "1-2-a-first.md", "1.2.old.md"]
+    assert stories(tmp_path) == {"1-2-sign-in": ["stories/1-2-sign-in.md"]}
 
 
 def test_keys_are_cut_as_the_board_cuts_them(tmp_path: Path):
@@ -112,46 +113,59 @@ def test_keys_are_cut_as_the_board_cuts_them(tmp_path: Path):
     keys = ["epic-0-5", "0-5-1-x", "epic-1a-plus", "1a-plus-1-x", "epic-15b", "TD-15b-3-x", "epic-1", "1-2-x"]
     keys += ["epic-13", "13-2-1-a", "13-2-2-c"]
 
-    found = stories(tmp_path, *keys)
-
-    mine = numbers(*keys)
-    assert {mine[key] for key in mine} == set(found)
-    assert found[mine["0-5-1-x"]] == ["0-5-1-other.md"]
-    assert found[mine["TD-15b-3-x"]] == ["TD-15b-3-other.md"]
-    assert found["1.2"] == ["1-2-3-ways.md"]
-    assert found[mine["13-2-2-c"]] == ["13-2-2-d.md"]
-
-
-def test_the_longer_of_two_numbers_wins(tmp_path: Path):
-    make(tmp_path, "0-5-1-other.md", "0-5-other.md")
-    found = find_story_files([str(tmp_path)], {"0-5-y": "0.5", "0-5-1-x": "0.5.1"})
-
-    assert relative(tmp_path, found.stories) == {"0.5.1": ["0-5-1-other.md"], "0.5": ["0-5-other.md"]}
+    assert stories(tmp_path, *keys) == {
+        "0-5-1-x": ["0-5-1-other.md"],
+        "1a-plus-1-x": ["1a-plus-1-other.md"],
+        "TD-15b-3-x": ["TD-15b-3-other.md"],
+        "13-2-1-a": ["13-2-1-b.md"],
+        "13-2-2-c": ["13-2-2-d.md"],
+    }
 
 
-def test_without_an_epic_0_5_the_same_name_is_story_5_of_epic_0(tmp_path: Path):
-    make(tmp_path, "0-5-1-x.md")
+def test_a_third_number_or_a_letter_is_part_of_the_number(tmp_path: Path):
+    make(tmp_path, "0-5-1-other.md", "0-5-other.md", "3-1-b-other.md", "4-1-2-other.md", "2-1-404-page.md")
+    keys = ["0-5-y", "0-5-1-x", "3-1-a-x", "4-1-x", "2-1-not-found"]
 
-    assert stories(tmp_path, "epic-0", "0-5-y") == {"0.5": ["0-5-1-x.md"]}
+    assert stories(tmp_path, *keys) == {
+        "0-5-1-x": ["0-5-1-other.md"],
+        "0-5-y": ["0-5-other.md"],
+        "2-1-not-found": ["2-1-404-page.md"],
+    }
+
+
+def test_a_number_decides_only_where_it_is_unique_on_both_sides(tmp_path: Path):
+    make(tmp_path, "1-1-p.md", "1-1-q.md", "1-2-p.md", "1-3-p.md", "1-3-c.md", "spec-1-4-p.md", "spec-1-4-q.md")
+    found = find_story_files([str(tmp_path)], numbers("1-1-a", "1-2-a", "1-2-b", "1-3-c", "1-3-d", "1-4-a"))
+
+    assert relative(tmp_path, found.stories) == {"1-3-c": ["1-3-c.md"]}
+    assert found.specs == {}
+    assert relative(tmp_path, found.unclear) == {
+        "1-1-a": ["1-1-p.md", "1-1-q.md"],
+        "1-2-a": ["1-2-p.md"],
+        "1-2-b": ["1-2-p.md"],
+        "1-3-d": ["1-3-p.md"],
+        "1-4-a": ["spec-1-4-p.md", "spec-1-4-q.md"],
+    }
 
 
 def test_a_suffix_is_a_story_of_its_own(tmp_path: Path):
     make(tmp_path, "1-4b-x.md", "1-4-x.md", "1-10-x.md", "1-1-x.md")
+    found = find_story_files([str(tmp_path)], numbers(*BOARD))
 
-    assert stories(tmp_path) == {
-        "1.4b": ["1-4b-x.md"],
-        "1.4": ["1-4-x.md"],
-        "1.10": ["1-10-x.md"],
-        "1.1": ["1-1-x.md"],
+    assert relative(tmp_path, found.stories) == {
+        "1-4b-reset": ["1-4b-x.md"],
+        "1-10-sign-out": ["1-10-x.md"],
+        "1-1-sign-up": ["1-1-x.md"],
     }
+    assert relative(tmp_path, found.strays) == {"1.4": ["1-4-x.md"]}
 
 
 def test_specs_are_kept_apart(tmp_path: Path):
     make(tmp_path, "spec-1-2-sign-in.md", "1-2-sign-in.md", "spec-2-factor.md")
     found = find_story_files([str(tmp_path)], numbers(*BOARD))
 
-    assert relative(tmp_path, found.specs) == {"1.2": ["spec-1-2-sign-in.md"]}
-    assert relative(tmp_path, found.stories) == {"1.2": ["1-2-sign-in.md"]}
+    assert relative(tmp_path, found.specs) == {"1-2-sign-in": ["spec-1-2-sign-in.md"]}
+    assert relative(tmp_path, found.stories) == {"1-2-sign-in": ["1-2-sign-in.md"]}
 
 
 def test_a_folder_named_twice_or_missing_changes_nothing(tmp_path: Path):
@@ -159,7 +173,7 @@ def test_a_folder_named_twice_or_missing_changes_nothing(tmp_path: Path):
     dirs = [str(tmp_path), str(tmp_path / "stories"), str(tmp_path / "gone"), str(tmp_path / "stories") + "/"]
 
     assert relative(tmp_path, find_story_files(dirs, numbers(*BOARD)).stories) == {
-        "1.2": ["stories/1-2-sign-in.md"]
+        "1-2-sign-in": ["stories/1-2-sign-in.md"]
     }
 
 
@@ -168,7 +182,7 @@ def test_links_to_folders_and_loops_are_not_followed(tmp_path: Path):
     (tmp_path / "board" / "stories").symlink_to(tmp_path / "real")
     (tmp_path / "board" / "epic-1").symlink_to(tmp_path / "board")
 
-    assert list(stories(tmp_path / "board")) == ["1.1"]
+    assert list(stories(tmp_path / "board")) == ["1-1-sign-up"]
 
 
 def test_too_many_files_are_a_bound_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

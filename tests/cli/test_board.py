@@ -122,3 +122,37 @@ def test_a_project_that_cannot_be_written_is_said_plainly(project: ProjectMaker)
     assert done.returncode == 1
     assert done.stderr.startswith("bmad: error: .git/bmad-autopilot: ")
     assert sample.board.read_text() == MIXED
+
+
+SHARED_NUMBER = """development_status:
+  epic-1: in-progress
+  1-1-a: done
+  1-2-list: ready-for-dev
+  v2-0-1-fix-errors: done
+  v2-6-1-sounds: backlog
+  v2-6-2-music: backlog
+"""
+
+
+def test_repair_leaves_rows_alone_that_have_no_file_of_their_own(project: ProjectMaker) -> None:
+    stories = {"1-1-a": "done", "1-2-search": "done", "1-2-filter": "review", "v2-0-1-fix-errors": "review"}
+    sample = project(board=SHARED_NUMBER, stories=stories)
+    for verb in (("status",), ("board", "check"), ("next", "--dry-run")):
+        shown = piped(*verb, cwd=sample.root).stdout
+        assert "v2-6-1-sounds is backlog on the board" not in shown
+        assert "1-2-list is ready-for-dev on the board" not in shown
+    assert "bmad board repair" not in piped("status", cwd=sample.root).stdout
+    assert piped("board", "repair", "--apply", cwd=sample.root).returncode == 0
+    assert sample.board.read_text() == SHARED_NUMBER
+    assert "Status: done\n" in sample.story("v2-0-1-fix-errors").read_text()
+    assert "Status: review\n" in sample.story("1-2-filter").read_text()
+
+
+def test_status_recommends_no_repair_that_repair_would_not_make(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-a: review\n"
+    sample = project(board=board, stories={"1-1-a": "done"})
+    copy = sample.board.parent / "stories" / "1-1-a.md"
+    copy.parent.mkdir()
+    copy.write_text(sample.story("1-1-a").read_text().replace("Status: done", "Status: review"))
+    assert "bmad board repair" not in piped("status", cwd=sample.root).stdout
+    assert piped("board", "repair", cwd=sample.root).stdout == "nothing to repair\n"

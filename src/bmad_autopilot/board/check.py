@@ -88,6 +88,9 @@ def check_drift(board: Board, drift: list[Drift]) -> Iterator[Diagnostic]:
         if item.code == "no-story-file":
             hint = f"see which step makes it: {command('run-story', item.row.key, '--dry-run')}"
             yield _at(board, item.row, severity, item.code, item.message, hint)
+        elif item.code == "unclear-story-file":
+            hint = f"name its file {item.row.key}.md"
+            yield _at(board, item.row, severity, item.code, item.message, hint)
         else:
             yield Diagnostic(severity, item.code, item.message, item.place, hint)
 

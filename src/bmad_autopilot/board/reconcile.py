@@ -15,6 +15,8 @@ from .sprint import Board, Row
 from .story_files import StoryFiles, find_story_files, story_location
 from .story_status import StoryStatus, read_story_status
 
+MOST_NAMED = 3
+
 
 class Drift(NamedTuple):
     """One disagreement. `further` is the status that stands when the two are brought together."""
@@ -43,7 +45,7 @@ def locate_some(board: Board, rows: list[Row], root: str, folders: Iterable[str]
     for row in rows:
         paths = [path for folder in dirs if os.path.isfile(path := f"{folder}/{row.key}.md")]
         if paths:
-            found[row.number] = paths
+            found[row.key] = paths
         elif row.meaning != BACKLOG:
             return locate(board, root, folders)
     return StoryFiles(found, {})
@@ -54,23 +56,46 @@ def _dirs(board: Board, root: str, folders: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*folders, *([named] if named else [])]))
 
 
-def find_drift(rows: Iterable[Row], files: StoryFiles) -> list[Drift]:
+def find_drift(board: Board, rows: Iterable[Row], files: StoryFiles) -> list[Drift]:
+    twice = {row.key for row in board.shadowed}  # which of the two lines counts is for a person to decide
     drift = []
     for row in rows:
-        number = row.number
-        story = files.stories.get(number)
-        spec = files.specs.get(number)
+        story, spec = files.stories.get(row.key, []), files.specs.get(row.key, [])
+        if story and spec and story[0] in files.by_number and spec[0] not in files.by_number:
+            story = []  # the file that carries the key goes first
         found = None
         if story:
-            found = _compare(row, story[0])
+            found = _unless_copied(_compare(row, story[0]), story)
         elif spec:
-            found = _compare_spec(row, spec[0])
+            found = _unless_copied(_compare_spec(row, spec[0]), spec)
         elif row.meaning in (READY, IN_PROGRESS, REVIEW):
-            message = f"{row.key} is {row.status.raw}, but has no story file"
-            found = Drift("no-story-file", row, message, Place("", row.line))
+            found = _without_file(row, files.unclear.get(row.key, []))
         if found is not None:
-            drift.append(found)
+            drift.append(found._replace(further=None) if row.key in twice else found)
     return drift
+
+
+def _unless_copied(found: Drift | None, paths: list[str]) -> Drift | None:
+    """Of several files that carry one key none is known to be the right one."""
+    others = [path for path in paths[1:] if os.path.realpath(path) != os.path.realpath(paths[0])]
+    if found is None or found.further is None or not others:
+        return found
+    message = f"{found.message}; another file carries its key: {_named(others, os.path.dirname(paths[0]))}"
+    return found._replace(further=None, message=message)
+
+
+def _without_file(row: Row, unclear: list[str]) -> Drift:
+    if not unclear:
+        message = f"{row.key} is {row.status.raw}, but has no story file"
+        return Drift("no-story-file", row, message, Place("", row.line))
+    which = _named(unclear, os.path.dirname(unclear[0]))
+    message = f"{row.key} is {row.status.raw}, but no file carries its key; by its number it could be {which}"
+    return Drift("unclear-story-file", row, message, Place(unclear[0]))
+
+
+def _named(paths: list[str], folder: str) -> str:
+    names = [os.path.relpath(path, folder) for path in paths[:MOST_NAMED]]
+    return ", ".join(names) + (" …" if len(paths) > MOST_NAMED else "")
 
 
 def _compare(row: Row, path: str) -> Drift | None:
@@ -110,15 +135,10 @@ def _compare_spec(row: Row, path: str) -> Drift | None:
     return None
 
 
-def odd_files(board: Board, files: StoryFiles) -> Iterator[Diagnostic]:
+def odd_files(files: StoryFiles) -> Iterator[Diagnostic]:
     """Story files that tell nothing: of no story on the board, without a status, with one nobody knows."""
-    numbers = {row.number for row in board.rows.values() if row.kind is Kind.STORY}
-    for number, paths in files.stories.items():
+    for paths in files.stories.values():
         path = paths[0]
-        if number not in numbers:
-            message = f"is the file of story {number}, which is not on the board"
-            yield Diagnostic(Severity.NOTE, "file-not-on-board", message, Place(path))
-            continue
         try:
             status = read_story_status(path)
         except FileError:
@@ -130,3 +150,6 @@ def odd_files(board: Board, files: StoryFiles) -> Iterator[Diagnostic]:
             hint = f"perhaps {near}" if near else None
             message = f"{status.raw} is not a status of a story"
             yield Diagnostic(Severity.NOTE, "unknown-file-status", message, Place(path, status.line), hint)
+    for number, paths in files.strays.items():
+        message = f"is the file of story {number}, which is not on the board"
+        yield Diagnostic(Severity.NOTE, "file-not-on-board", message, Place(paths[0]))

@@ -33,6 +33,8 @@ def plan_repairs(board: Board, epics: list[EpicView], drift: list[Drift]) -> lis
     for row in board.rows.values():
         if row.status.is_legacy and row.meaning in LIFE[row.kind] and row.key not in taken:
             repairs.append(_set(board, row, row.meaning, "an older or odd spelling"))
+    twice = {row.key for row in board.shadowed}  # an edit of one of the two lines would be refused
+    repairs = [repair for repair in repairs if repair.key not in twice]
     return sorted(repairs, key=lambda repair: (repair.file is not None, repair.place.file, repair.place.line or 0))
 
 

@@ -1,4 +1,7 @@
-"""Where the story files and build specs are: one walk over the folders projects really use, matched by number.
+"""Where the story files and build specs are: one walk over the folders projects really use.
+
+A file belongs to the row whose key it carries. Failing that, the number decides, if exactly one row and exactly
+one file have it.
 
 On the path of `bmad status`: nothing per file but a dictionary look-up where its name is a key."""
 
@@ -13,19 +16,23 @@ _Found = dict[str, list[str]]
 
 
 class StoryFiles(NamedTuple):
-    """Paths by story number, the best match first."""
+    """Paths by the key of the row they belong to. More than one: copies that all carry the key."""
 
-    stories: dict[str, list[str]]
-    specs: dict[str, list[str]]
+    stories: _Found
+    specs: _Found
+    unclear: Mapping[
+        str, list[str]
+    ] = {}  # by key: files with the row's number, which other files or other rows have too
+    strays: Mapping[str, list[str]] = {}  # by number: story files of no row
+    by_number: frozenset[str] = frozenset()  # the files that carry the number of their row, not its key
     complete: bool = True  # False: the walk met its bound
 
 
 def find_story_files(dirs: Sequence[str], numbers: Mapping[str, str]) -> StoryFiles:
     """Find the story files and specs in these folders and in the story folders below them.
 
-    `numbers` says which number each story key of the board has. A file named like a key is that story's; any
-    other is matched by the number its name begins with, cut as the board cuts its keys."""
-    exact: dict[str, list[str]] = {}
+    `numbers` says which number each story key of the board has."""
+    own: _Found = {}
     others: list[tuple[str, str]] = []
     left = MAX_ENTRIES
     for folder, names in _folders(dirs):
@@ -34,36 +41,51 @@ def find_story_files(dirs: Sequence[str], numbers: Mapping[str, str]) -> StoryFi
             break
         for name in names:
             if name.endswith(".md"):
-                number = numbers.get(name[:-3])
-                if number is None:
+                stem = name[:-3]
+                if stem not in numbers:
                     others.append((folder, name))
-                elif number in exact:
-                    exact[number].append(f"{folder}/{name}")
+                elif stem in own:
+                    own[stem].append(f"{folder}/{name}")
                 else:
-                    exact[number] = [f"{folder}/{name}"]
+                    own[stem] = [f"{folder}/{name}"]
     others = [place for place in others if any(map(str.isdigit, place[1]))]
-    specs = _match(others, numbers, exact) if others else {}
-    return StoryFiles(exact, specs, complete=left >= 0)
+    files = StoryFiles(own, {}, complete=left >= 0)
+    return _match(files, others, numbers) if others else files
 
 
-def _match(others: list[tuple[str, str]], numbers: Mapping[str, str], exact: _Found) -> _Found:
-    """Add the story files that are not named like a key to those that are; give the specs."""
+def _match(files: StoryFiles, others: list[tuple[str, str]], numbers: Mapping[str, str]) -> StoryFiles:
+    """Add what is named in another way, and the specs."""
     from .story_names import Matcher, without_companions
 
-    stories: _Found = {}
-    specs: _Found = {}
-    matcher = Matcher(numbers)
+    matcher = Matcher(numbers, (name[:-3].removeprefix("spec-") for _, name in others))
+    spelled: tuple[_Found, _Found] = ({}, {})  # story files and specs
+    numbered: tuple[_Found, _Found] = ({}, {})
     for folder, name in others:
-        stem = name[:-3]
-        found = stories
-        if stem.startswith("spec-"):
-            stem, found = stem[5:], specs
-        number = matcher.number(stem)
-        if number is not None:
-            found.setdefault(number, []).append(f"{folder}/{name}")
-    for number, paths in stories.items():
-        exact[number] = exact.get(number, []) + without_companions(paths, beside=number in exact)
-    return {number: without_companions(paths) for number, paths in specs.items()}
+        is_spec = name.startswith("spec-")
+        stem = name[5 if is_spec else 0 : -3]
+        key = matcher.key(stem)
+        number = matcher.number(stem) if key is None else None
+        if key is not None:
+            spelled[is_spec].setdefault(key, []).append(f"{folder}/{name}")
+        elif number is not None:
+            numbered[is_spec].setdefault(number, []).append(f"{folder}/{name}")
+    stories, specs = spelled[0] | files.stories, spelled[1]
+    unclear: _Found = {}
+    strays: _Found = {}
+    by_number = set()
+    for found, candidates in zip((stories, specs), numbered, strict=True):
+        for number, paths in candidates.items():
+            rows, paths = matcher.rows(number), without_companions(paths)
+            if not rows and found is stories:
+                strays[number] = paths
+            elif len(rows) == len(paths) == 1 and rows[0] not in found and files.complete:
+                found[rows[0]] = paths
+                by_number.add(paths[0])
+            else:
+                for key in rows:
+                    if key not in found:
+                        unclear.setdefault(key, []).extend(paths)
+    return StoryFiles(stories, specs, unclear, strays, frozenset(by_number), files.complete)
 
 
 def _folders(dirs: Iterable[str]) -> Iterator[tuple[str, list[str]]]:

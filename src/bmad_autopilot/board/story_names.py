@@ -1,7 +1,7 @@
-"""Which story a file is about, told by its name alone where the name is no key of the board."""
+"""Which story a file is about, by its name: the key it carries, else its number."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..core.keys import SEPARATORS, number_of
 
@@ -22,47 +22,101 @@ _COMPANION = re.compile(
 _PERHAPS = re.compile(r"[-_.](?:validation|context|review|report|summary|checklist|notes|plan)$", re.IGNORECASE)
 
 
-class Matcher:
-    """From a file's stem to the number of the story it is about."""
+# A further part of a number: `5-6-1-x` is not story 5.6, and `5-2-b-x` is not story 5.2. `404` begins a slug. So
+# does a letter that is a word (`41-1-a-profile`), unless there is a sibling such as `41-1-b-…`.
+_FURTHER = re.compile(r"\d{1,2}[a-z]?|[a-z]")
+_WORDS = frozenset("aeiouy")
+_LETTERED = re.compile(r"(.*?\d)[-._·\s]+[b-df-hj-np-tv-xz][-._·\s]", re.IGNORECASE)
+MAX_PARTS = 8
 
-    def __init__(self, numbers: Mapping[str, str]) -> None:
+
+class Matcher:
+    """From a file's stem to the key it carries, or to its number and the rows that have it."""
+
+    def __init__(self, numbers: Mapping[str, str], stems: Iterable[str] = ()) -> None:
+        """`stems`: of all files there are."""
         self._keys = numbers
-        self._declared = set(numbers.values())
-        self._written: dict[str, str] | None = None
+        lettered = map(_LETTERED.match, (*numbers, *map(_without_prefix, stems)))
+        self._lettered = {number_of(found[1]) for found in lettered if found}
+        self._spelled: dict[str, str | None] | None = None
+        self._written: dict[str, str] = {}
+        self._rows: dict[str, list[str]] | None = None
+
+    def key(self, stem: str) -> str | None:
+        """The key that this name carries, whatever its case, separators and prefix: `Story 1.2 - Sign in`."""
+        if stem in self._keys:
+            return stem
+        if self._spelled is None:
+            self._spelled = {}
+            for key in self._keys:
+                plain = _plain(key)
+                self._spelled[plain] = None if plain in self._spelled else key  # two keys: neither
+        return self._spelled.get(_plain(stem)) or self._spelled.get(_plain(_without_prefix(stem)))
 
     def number(self, stem: str) -> str | None:
-        if _COMPANION.search(stem) or _DATED.match(stem):
+        """The whole number that this name begins with, cut as the board cuts its keys."""
+        if _COMPANION.search(stem) or _DATED.match(stem) or self._accompanies(stem):
             return None
-        if (nested := _NESTED.match(stem)) is not None:
-            stem = f"{nested[1]}-{nested[2]}"
-        elif (prefix := _PREFIX.match(stem)) is not None:
-            stem = stem[prefix.end() :]
-        regular = _REGULAR.match(stem)
-        number = number_of(f"{regular[1]}.{regular[2]}") if regular else None
-        if regular is not None and number in self._declared and not stem[regular.end() + 1 :][:1].isdigit():
-            return number
-        return self._longest(stem) or number
-
-    def _longest(self, stem: str) -> str | None:
-        """The longest run of leading parts that is a number of the board: `0-5-1-x` is 0.5.1 where that is one."""
-        written = self._written if self._written is not None else self._index()
-        parts = [part for part in SEPARATORS.split(stem, maxsplit=6) if part][:6]
+        stem = _without_prefix(stem)
+        parts = _parts(stem)
+        written = self._index()[1]
         for length in range(len(parts), 0, -1):
-            number = written.get(number_of("-".join(parts[:length])))
-            if number is not None:
-                return number
-        return None
+            found = written.get(number_of("-".join(parts[:length])))
+            if found is not None:
+                return self._whole(found, parts, length)
+        return self._whole(number_of("-".join(parts[:2])), parts, 2) if _REGULAR.match(stem) else None
 
-    def _index(self) -> dict[str, str]:
-        """Each number, also as its key writes it: `td.15b.3` for `TD-15b-3-cleanup`, whose number is 15b.td.3."""
-        self._written = {number: number for number in self._declared}
-        for key, number in self._keys.items():
-            parts = SEPARATORS.split(key, maxsplit=8)[: number.count(".") + 1]
-            self._written.setdefault(number_of("-".join(parts)), number)
-        return self._written
+    def rows(self, number: str) -> list[str]:
+        """The keys of the rows that have this number."""
+        return self._index()[0].get(number, [])
+
+    def _accompanies(self, stem: str) -> bool:
+        """`1-2-login-review` where there is a row 1-2-login."""
+        story = _PERHAPS.sub("", stem)
+        return story != stem and self.key(story) is not None
+
+    def _index(self) -> tuple[dict[str, list[str]], dict[str, str]]:
+        """Rows by number; each number also as its key writes it: `td.15b.3` for `TD-15b-3-x`, story 15b.td.3.
+
+        A lone part with a letter first is a label, not a number: a `v2-…` belongs to no other `v2-…`."""
+        if self._rows is None:
+            self._rows = {}
+            for key, short in self._keys.items():
+                parts = _parts(key)
+                own = short.count(".") + 1
+                number = self._whole(short, parts, own)
+                if "." in number or number[:1].isdigit():
+                    self._rows.setdefault(number, []).append(key)
+                    self._written[number] = number
+                    self._written.setdefault(self._whole(number_of("-".join(parts[:own])), parts, own), number)
+        return self._rows, self._written
+
+    def _whole(self, number: str, parts: list[str], own: int) -> str:
+        """The number that the first `own` parts make, and the further ones. A letter at the end is a slug."""
+        for at, part in enumerate(parts[own:], own):
+            is_word = part in _WORDS and number_of("-".join(parts[:at])) not in self._lettered
+            if not _FURTHER.fullmatch(part) or is_word or (part.isalpha() and at == len(parts) - 1):
+                break
+            number += f".{number_of(part)}"
+        return number
 
 
-def without_companions(paths: list[str], *, beside: bool = False) -> list[str]:
-    """The story's own files. `beside`: one of them is known already."""
-    own = [path for path in paths if not _PERHAPS.search(path[:-3])]
-    return own if own or beside else paths
+def without_companions(paths: list[str]) -> list[str]:
+    """The files that are about the story itself, where there are any."""
+    return [path for path in paths if not _PERHAPS.search(path[:-3])] or paths
+
+
+def _without_prefix(stem: str) -> str:
+    """`story-1.2-login` and `epic-1-story-2-login` without the words."""
+    if (nested := _NESTED.match(stem)) is not None:
+        return f"{nested[1]}-{nested[2]}{stem[nested.end() :]}"
+    prefix = _PREFIX.match(stem)
+    return stem[prefix.end() :] if prefix is not None else stem
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in SEPARATORS.split(text.lower(), maxsplit=MAX_PARTS) if part][:MAX_PARTS]
+
+
+def _plain(text: str) -> str:
+    return "-".join(part for part in SEPARATORS.split(text.lower()) if part)

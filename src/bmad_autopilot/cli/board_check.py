@@ -36,8 +36,8 @@ def _diagnose(facts: Facts) -> list[Diagnostic]:
     found = [
         *facts.project.diagnostics,
         *check_board(facts.board, facts.epics),
-        *check_drift(facts.board, find_drift(all_stories(facts), files)),
-        *odd_files(facts.board, files),
+        *check_drift(facts.board, find_drift(facts.board, all_stories(facts), files)),
+        *odd_files(files),
         *plan.diagnostics,
         *check_epics(facts.board, plan),
     ]

@@ -16,7 +16,7 @@ from .facts import Facts, all_files, all_stories, gather, print_json, shown_path
 def repair(ctx: click.Context, apply: bool, as_json: bool) -> None:
     """What board and story files disagree on, and what would bring them together. Nothing ever goes back."""
     facts = gather(ctx)
-    repairs = plan_repairs(facts.board, facts.epics, find_drift(all_stories(facts), all_files(facts)))
+    repairs = plan_repairs(facts.board, facts.epics, find_drift(facts.board, all_stories(facts), all_files(facts)))
     if apply:
         _apply(facts, repairs)
     if as_json:

@@ -100,7 +100,11 @@ def drift_of(facts: Facts, rows: list[Row]) -> list[Drift]:
     """Disagreements about some stories: a look at the board need not open ten thousand files."""
     if not rows:
         return []
-    return find_drift(rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts)))
+    drift = find_drift(
+        facts.board, rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts))
+    )
+    # A repair is recommended only after the whole project has been searched for further files of the story.
+    return find_drift(facts.board, rows, all_files(facts)) if any(item.further for item in drift) else drift
 
 
 def drift_under_way(facts: Facts) -> list[Drift]:

@@ -48,5 +48,5 @@ def _files(project: Project, board: Board, row: Row) -> tuple[str | None, str | 
     places = [os.path.dirname(board.path), folders.implementation]
     places += [folders.stories] if folders.stories else []
     files = locate_some(board, [row], folders.base, places)
-    stories, specs = files.stories.get(row.number, []), files.specs.get(row.number, [])
+    stories, specs = files.stories.get(row.key, []), files.specs.get(row.key, [])
     return next(iter(stories), None), next(iter(specs), None)

@@ -38,9 +38,8 @@ class MemoryBooks:
             self._listed, self._known = self._git.listing, {}
         found = self._known.get((key, spec))
         if found is None:
-            wanted = (number_of(key), spec)
             pages = (path for path in self._git.files if path.startswith(self.folder) and path.endswith(".md"))
-            found = self._known[key, spec] = sorted(path for path in pages if _named(path, key) == wanted)
+            found = self._known[key, spec] = sorted(path for path in pages if _is_about(path, key, spec))
         return found
 
     def state(self, key: str) -> str:
@@ -74,10 +73,13 @@ def number_of(key: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def _named(path: str, key: str) -> tuple[str | None, bool]:
+def _is_about(path: str, key: str, spec: bool) -> bool:
     stem = path.rpartition("/")[2][:-3]
-    is_spec = stem.startswith("spec-")
-    return Matcher({key: number_of(key)}).number(stem.removeprefix("spec-")), is_spec
+    if stem.startswith("spec-") is not spec:
+        return False
+    matcher = Matcher({key: number_of(key)})
+    stem = stem.removeprefix("spec-")
+    return matcher.key(stem) is not None or bool(matcher.rows(matcher.number(stem) or ""))
 
 
 def section_of(files: Files, number: str) -> str:
