@@ -10,7 +10,7 @@ import pytest
 
 import bmad_autopilot
 from bmad_autopilot import Action, EpicResult, ExecutionResult, SprintStatus, StoryResult
-from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.core.errors import AutopilotError, FileError, UsageError
 from tests.support import ProjectMaker
 
 
@@ -87,6 +87,26 @@ def test_one_storys_status(project: ProjectMaker) -> None:
     assert bmad_autopilot.load_story_status("1.2", root) == "ready-for-dev"
     with pytest.raises(UsageError):
         bmad_autopilot.load_story_status("9-9", root)
+
+
+def test_no_agent_is_started_where_bmad_7_is_installed(project: ProjectMaker) -> None:
+    sample = project()
+    sample.write(".claude/skills/bmad-ticket/SKILL.md", "")
+    sample.commit("Install BMAD 7")
+    root = str(sample.root)
+    action = Action("dev-story", "1-2", "bmad-dev-story", {"story_id": "1-2"})
+    for start in (
+        lambda: bmad_autopilot.dispatch_to_instance(action, "a", project=root),
+        lambda: bmad_autopilot.dispatch_code_review("1-2", project=root),
+        lambda: bmad_autopilot.run_story_to_completion("1-2", project=root),
+        lambda: bmad_autopilot.run_epic_to_completion("1", project=root),
+    ):
+        with pytest.raises(AutopilotError, match="BMAD 7's skills cannot read it"):
+            start()
+    assert bmad_autopilot.load_sprint_status(root).stories
+    sample.write("_bmad-output/initiative-x/tickets.toml", "")
+    with pytest.raises(FileError, match="planned with BMAD 7"):
+        bmad_autopilot.load_sprint_status(root)
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -503,3 +503,22 @@ def test_no_program_is_taken_from_the_project_itself(
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}{machine.bin}")
     assert "agent codex" not in checks(sample)
     assert not (sample.root / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("_bmad-output/initiative-x/tickets.toml", "the project is planned with BMAD 7"),
+        (".claude/skills/bmad-ticket/SKILL.md", "the board is BMAD 6's, and BMAD 7's skills cannot read it"),
+    ],
+)
+def test_bmad_7_is_a_failure_that_names_what_was_found(
+    machine: Machine, project: ProjectMaker, path: str, says: str
+) -> None:
+    sample = project()
+    sample.write(path, "")
+    found = checks(sample)
+    assert (found["BMAD"].state, found["BMAD"].found.startswith(f"{path}: {says}")) == (State.FAIL, True)
+    assert "skill dev-story" not in found
+    assert code(sample) == 1
+    assert not any("npx bmad-method" in (check.fix or "") for check in found.values())

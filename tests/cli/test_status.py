@@ -11,8 +11,10 @@ import jsonschema
 import pytest
 
 from bmad_autopilot.views.terminal import display_width
+from tests.cli.conftest import Machine
 from tests.cli.projects import empty, finished, large, mixed
-from tests.support import ProjectMaker, SampleProject
+from tests.cli.shipped import validated
+from tests.support import ProjectMaker, SampleProject, run_bmad
 from tests.terminals import COMMAND, assert_golden, in_terminal, piped, plain
 
 Make = Callable[[ProjectMaker], SampleProject]
@@ -303,3 +305,129 @@ def test_thousands_of_parked_stories_have_their_reasons(project: ProjectMaker) -
     sample = project(board="development_status:\n  epic-1: in-progress\n" + "\n".join(lines) + "\n", stories={})
     document = json.loads(piped("status", "--json", cwd=sample.root).stdout)
     assert [item["reason"] for item in document["parked"]] == [f"reason {n}" for n in range(1, 6001)]
+
+
+TREE = "_bmad-output/initiative-shop/tickets.toml"
+STARTING = (
+    ("next",),
+    ("next", "-y"),
+    ("next", "--dry-run"),
+    ("run-story", "1-2"),
+    ("run-story", "1-2", "--dry-run"),
+    ("run-epic", "1"),
+    ("plan",),
+    ("plan", "--json"),
+    ("autopilot",),
+    ("autopilot", "--dry-run"),
+    ("autopilot", "--daemon"),
+    ("autopilot", "--parallel", "2"),
+    ("pr", "sync"),
+    ("flow",),
+    ("flow", "--json"),
+    ("flow", "list"),
+    ("flow", "run"),
+    ("flow", "run", "bmm"),
+    ("flow", "run", "greenfield", "--through"),
+    ("init",),
+    ("init", "--dry-run"),
+    ("resume",),
+    ("resume", "--adopt"),
+    ("resume", "--checkpoint", "abc123"),
+    ("restart", "1-2"),
+    ("board", "repair"),
+    ("board", "repair", "--apply"),
+    ("board", "set", "1-2", "done"),
+)
+READING = (
+    ("status",),
+    ("status", "--json"),
+    ("status", "--epic", "1"),
+    ("status", "--all"),
+    ("board", "check"),
+    ("board", "check", "--json"),
+)
+
+
+def _with_agent(sample: SampleProject, machine: Machine) -> Path:
+    """An agent that leaves a mark when it is started."""
+    mark = sample.root.parent / "started"
+    machine.add("claude", f'echo started >> "{mark}"')
+    return mark
+
+
+def _files(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("words", [*STARTING, *READING], ids=" ".join)
+def test_beside_a_ticket_tree_every_verb_says_so_and_starts_nothing(
+    project: ProjectMaker, machine: Machine, words: tuple[str, ...]
+) -> None:
+    sample = project()  # with everything that BMAD 6 leaves, its board too
+    sample.write(TREE, "[[epic]]\nid = 1\nslug = 'epic-a'\n")
+    sample.commit("Plan with BMAD 7")
+    mark, before = _with_agent(sample, machine), _files(sample.root)
+    ran = run_bmad(*words, cwd=sample.root)
+    assert (ran.code, ran.out) == (4, "")
+    assert f"{TREE}: the project is planned with BMAD 7: this version of bmad does not support" in ran.err
+    assert "help:" in ran.err
+    assert _files(sample.root) == before
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("words", STARTING, ids=" ".join)
+def test_on_a_board_of_bmad_6_under_the_skills_of_bmad_7_nothing_is_started(
+    project: ProjectMaker, machine: Machine, words: tuple[str, ...]
+) -> None:
+    sample = project()
+    sample.write(".claude/skills/bmad-ticket/SKILL.md", "---\nname: bmad-ticket\n---\n")
+    sample.commit("Install BMAD 7")
+    mark, before = _with_agent(sample, machine), _files(sample.root)
+    ran = run_bmad(*words, cwd=sample.root)
+    assert (ran.code, ran.out) == (1, "")
+    assert "the board is BMAD 6's, and BMAD 7's skills cannot read it" in ran.err
+    assert "/bmad migrate method" in ran.err
+    assert _files(sample.root) == before
+    assert not mark.exists()
+
+
+def test_a_board_of_bmad_6_under_the_skills_of_bmad_7_is_shown(project: ProjectMaker) -> None:
+    board = "development_status:\n  epic-1: in-progress\n  1-1-a: review\n  1-2-b: backlog\n"
+    sample = project(board=board, stories={"1-1-a": "done"})
+    sample.write(".claude/skills/bmad-ticket/SKILL.md", "---\nname: bmad-ticket\n---\n")
+    ran = run_bmad("status", cwd=sample.root)
+    assert ran.code == 0
+    shown = " ".join(ran.out.split())
+    assert "1-1-a is review on the board, done in its story file" in shown
+    assert "the board is BMAD 6's, and BMAD 7's skills cannot read it" in shown
+    assert "bmad next" not in shown
+    assert "bmad board repair" not in shown
+    found = validated("status", run_bmad("status", "--json", cwd=sample.root).out)
+    assert (found["next"], found["counts"]["review"]) == (None, 1)
+    assert "board-of-bmad-6" in [risk["code"] for risk in found["risks"]]
+    checked = run_bmad("board", "check", cwd=sample.root)
+    assert (checked.code, "board-of-bmad-6" in checked.out) == (0, True)
+    assert "bmad board repair" not in checked.out
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        (".claude/skills/bmad-ticket/SKILL.md", "BMAD 7 is installed, and no ticket tree was found"),
+        ("_bmad-output/migration-v6-v7/migration-v6-v7.md", "a migration from BMAD 6 to BMAD 7 is not finished"),
+        ("_bmad-output/preview-ticketing/initiative-x/tickets.toml", "the project is planned with BMAD 7"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [("status",), ("status", "--json"), ("flow", "run"), ("next", "-y"), ("autopilot",)]
+)
+def test_the_other_states_of_bmad_7_say_so_too(
+    project: ProjectMaker, machine: Machine, words: tuple[str, ...], path: str, says: str
+) -> None:
+    sample = project(board=None, epics=None, stories={})
+    sample.write(path, "")
+    mark = _with_agent(sample, machine)
+    ran = run_bmad(*words, cwd=sample.root)
+    assert (ran.code, ran.out) == (4, "")
+    assert says in ran.err
+    assert not mark.exists()

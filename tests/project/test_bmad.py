@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.project.bmad import Era
+from bmad_autopilot.core.errors import AutopilotError, FileError
+from bmad_autopilot.project.bmad import Era, Ticketing, Tickets
 from bmad_autopilot.project.open import open_project
 from tests.project.trees import codes, lay, opened, write
 from tests.support import ProjectMaker
@@ -175,3 +176,134 @@ def test_skills_in_the_home_folder_do_not_make_v4_new(tmp_path: Path) -> None:
 def test_the_classic_workflows_are_seen_in_every_form(tmp_path: Path, path: str) -> None:
     write(tmp_path, "_bmad/_config/manifest.yaml", MANIFEST.format("6.12.0"))
     assert opened(lay(tmp_path, path)).bmad.era is Era.CLASSIC
+
+
+TREE = "_bmad-output/initiative-shop/tickets.toml"
+SKILL_7 = ".claude/skills/bmad-ticket/SKILL.md"
+BOARD_6 = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+LEFT_6 = ("_bmad/_config/manifest.yaml", "_bmad/bmm/config.yaml")
+BACKUP = ".v6-v7-migration-backup-2026-10-06/_bmad-output/implementation-artifacts/sprint-status.yaml"
+
+
+@pytest.mark.parametrize(
+    ("files", "state", "place"),
+    [
+        ((TREE,), Ticketing.TREE, TREE),
+        ((TREE, *LEFT_6, BOARD_6), Ticketing.TREE, TREE),
+        ((TREE, BACKUP), Ticketing.TREE, TREE),
+        ((TREE, "_bmad-output/initiative-shop/archive-v6/sprint-status.yaml", SKILL_7), Ticketing.TREE, TREE),
+        (
+            ("_bmad-output/preview-ticketing/initiative-shop/tickets.toml",),
+            Ticketing.TREE,
+            "_bmad-output/preview-ticketing/initiative-shop/tickets.toml",
+        ),
+        (("_bmad-output/initiative-x/epic-a/tickets.toml",), Ticketing.TREE, None),
+        (("_bmad-output/initiative-x/initiative-x.md",), Ticketing.TREE, None),
+        ((SKILL_7,), Ticketing.EMPTY, SKILL_7),
+        ((".agents/skills/bmod-method/bmod.toml",), Ticketing.EMPTY, None),
+        ((".claude/skills/bmad-preview-ticketing/SKILL.md",), Ticketing.EMPTY, None),
+        (("_bmad/config.toml", "_bmad/method/scripts/tickets.py"), Ticketing.EMPTY, None),
+        (("_bmad/custom/ticketing-store-config.toml",), Ticketing.EMPTY, None),
+        ((SKILL_7, BOARD_6), Ticketing.BOARD, SKILL_7),
+        ((SKILL_7, BOARD_6, *LEFT_6, SKILL.format("dev-story")), Ticketing.BOARD, SKILL_7),
+        ((*LEFT_6, BOARD_6, "_bmad-output/migration-v6-v7/migration-v6-v7.md"), Ticketing.BOARD, None),
+        ((*LEFT_6, BOARD_6, BACKUP), Ticketing.BOARD, None),
+        ((*LEFT_6, "_bmad-output/migration-v6-v7/migration-v6-v7.md"), Ticketing.MIGRATION, None),
+        ((*LEFT_6, BACKUP), Ticketing.MIGRATION, None),
+        ((SKILL_7, "_bmad-output/initiative-shop/archive-v6/sprint-status.yaml"), Ticketing.MIGRATION, None),
+        (("_bmad-output/inbox/archive-v6/sprint-status.yaml",), Ticketing.MIGRATION, None),
+    ],
+)
+def test_each_state_of_bmad_7_is_recognised(
+    tmp_path: Path, files: tuple[str, ...], state: Ticketing, place: str | None
+) -> None:
+    project = opened(lay(tmp_path, *files))
+    assert project.bmad.tickets is not None
+    assert project.bmad.tickets.state is state
+    if place is not None:
+        assert project.bmad.tickets.place == str(tmp_path / place)
+    if state is Ticketing.BOARD:
+        assert project.require_board() == str(tmp_path / BOARD_6)
+        assert codes(project).count("board-of-bmad-6") == 1
+    else:
+        assert (project.bmad.era, project.folders.board, project.folders.others) == (Era.TICKETS, None, ())
+        with pytest.raises(FileError, match="does not support BMAD 7's ticket tree yet"):
+            project.require_board()
+    with pytest.raises(AutopilotError):
+        project.bmad.require_supported()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        (*LEFT_6, BOARD_6),
+        (*LEFT_6, BOARD_6, "_bmad-output/initiative-x/notes.md", "_bmad-output/inbox/idea.md"),
+        (*LEFT_6, BOARD_6, SKILL.format("build-auto"), "_bmad/custom/config.user.toml"),
+        (*LEFT_6,),
+        (),
+    ],
+)
+def test_a_project_without_bmad_7_is_as_before(tmp_path: Path, files: tuple[str, ...]) -> None:
+    project = opened(lay(tmp_path, *files))
+    assert (project.bmad.tickets, project.bmad.era is Era.TICKETS) == (None, False)
+    project.bmad.require_supported()
+
+
+def test_an_active_initiative_shows_bmad_7(tmp_path: Path) -> None:
+    config = write(tmp_path, "_bmad/custom/config.user.toml", '[core]\n# active_initiative = ""\n')
+    assert opened(tmp_path).bmad.tickets is None
+    config.write_text('[core]\nactive_initiative = "initiative-shop"\n')
+    assert opened(tmp_path).bmad.tickets == Tickets(Ticketing.EMPTY, str(config))
+
+
+@pytest.mark.parametrize(
+    "output", ["{project-root}/plans", "plans", "{project-root}/../elsewhere", "../elsewhere"]
+)
+def test_the_tree_is_found_in_the_configured_folder(tmp_path: Path, output: str) -> None:
+    root = tmp_path / "project"
+    write(root, "_bmad/config.toml", f'[core]\noutput_folder = "{output}"\n')
+    top = tmp_path if "elsewhere" in output else root
+    tree = write(top, f"{output.rpartition('/')[2]}/initiative-x/tickets.toml", "")
+    assert opened(root).bmad.tickets == Tickets(Ticketing.TREE, str(tree))
+
+
+def test_skills_of_the_user_count_unless_the_project_has_its_own_of_bmad_6(tmp_path: Path) -> None:
+    home = lay(tmp_path / "home", SKILL_7, SKILL.format("build-auto"))
+    for name, files, state in (
+        ("fresh", ("_bmad/config.toml",), Ticketing.EMPTY),
+        ("board", (*LEFT_6, BOARD_6), Ticketing.BOARD),
+        ("classic", (*LEFT_6, BOARD_6, SKILL.format("dev-story")), None),
+        ("build", (*LEFT_6, BOARD_6, SKILL.format("build-auto")), None),
+        ("tree", (TREE, SKILL.format("dev-story")), Ticketing.TREE),
+    ):
+        tickets = open_project(str(lay(tmp_path / name, *files)), home=str(home)).bmad.tickets
+        assert (tickets.state if tickets else None) is state, name
+
+
+def test_a_workspace_above_the_repository_is_seen(tmp_path: Path) -> None:
+    write(tmp_path, "_bmad/config.toml", "[core]\n")
+    tree = write(tmp_path, TREE, "")
+    write(tmp_path, "repo/.git/HEAD", "ref: refs/heads/main\n")
+    assert opened(tmp_path / "repo").bmad.tickets == Tickets(Ticketing.TREE, str(tree))
+
+
+@pytest.mark.parametrize(
+    "folder", ["_bmad-output/initiative-x/archive-v6", ".v6-v7-migration-backup-1/_bmad-output"]
+)
+def test_a_board_that_a_migration_has_set_aside_is_never_the_projects(tmp_path: Path, folder: str) -> None:
+    lay(tmp_path, f"{folder}/sprint-status.yaml", **{"bmad-autopilot.toml": ""})
+    for text in ("", f'board = "{folder}/sprint-status.yaml"\n'):
+        write(tmp_path, "bmad-autopilot.toml", text)
+        project = opened(tmp_path)
+        assert project.folders.board is None
+        with pytest.raises(FileError, match="migration"):
+            project.require_board()
+
+
+def test_every_public_tree_is_recognised(corpus: Path) -> None:
+    trees = corpus.parent / "corpus-v7" / "trees"
+    if not trees.is_dir():
+        pytest.skip("the collection of public ticket trees is not here")
+    roots = [path for path in (*trees.iterdir(), *(trees / "_synthetic").iterdir()) if path.is_dir()]
+    plain = {path.name for path in roots if opened(path).bmad.tickets is None}
+    assert plain == {"_synthetic", "bmad-code-org__BMAD-METHOD"}  # a collection, and BMAD's own repository

@@ -80,9 +80,9 @@ def autopilot(
 
 def _show(ctx: click.Context, wishes: "Wishes", parallel: int | None, *, as_json: bool) -> NoReturn:
     from ..views import autopilot as view
-    from .facts import gather, print_json, terminal
+    from .facts import gather_to_act, print_json, terminal
 
-    facts, wishes = _settled(gather(ctx), wishes, parallel)
+    facts, wishes = _settled(gather_to_act(ctx), wishes, parallel)
     told = _outset(facts, wishes)
     if as_json:
         print_json({"version": 1, "event": "autopilot-plan", "at": time.time(), **view.outset_document(told)})
@@ -114,12 +114,12 @@ def fly(
     from ..engine.autopilot.supervising import autopilot
     from ..views import autopilot as view
     from ..views.run_view import EventView
-    from .facts import all_stories, gather, terminal
+    from .facts import all_stories, gather_to_act, terminal
     from .reader_gone import GONE, leaves_without_reader
     from .running import human_at, watching
 
     gc.enable()  # it may be here for a night
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     project = facts.project
     settled, wishes = _settled(facts, wishes, parallel)
     begins = None if wishes.once else _outset(settled, wishes)

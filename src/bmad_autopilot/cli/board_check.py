@@ -3,12 +3,23 @@
 import click
 
 from ..board.check import check_board, check_drift, check_epics
-from ..board.reconcile import find_drift, odd_files
+from ..board.reconcile import odd_files
 from ..board.sprint import Board
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import EXIT_DONE, EXIT_FAILED
 from ..views.listing import Item, listing
-from .facts import Facts, all_files, all_stories, gather, print_json, read_plan, shown_path, terminal
+from .facts import (
+    Facts,
+    all_files,
+    all_stories,
+    drift_in,
+    gather,
+    print_json,
+    read_plan,
+    shown_path,
+    terminal,
+    usable_hint,
+)
 
 COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
@@ -36,11 +47,12 @@ def _diagnose(facts: Facts) -> list[Diagnostic]:
     found = [
         *facts.project.diagnostics,
         *check_board(facts.board, facts.epics),
-        *check_drift(facts.board, find_drift(facts.board, all_stories(facts), files)),
+        *check_drift(facts.board, drift_in(facts, all_stories(facts), files)),
         *odd_files(files),
         *plan.diagnostics,
         *check_epics(facts.board, plan),
     ]
+    found = [item._replace(hint=usable_hint(facts.project, item.hint)) for item in found]
     own = facts.board.path
     return sorted(found, key=lambda d: (d.place.file != own, d.place.file, d.place.line or 0, d.code))
 

@@ -2,11 +2,10 @@
 
 import click
 
-from ..board.reconcile import find_drift
 from ..board.repair import Repair, plan_repairs, repair_story_file
 from ..board.store import set_status
 from ..views.listing import Item, listing
-from .facts import Facts, all_files, all_stories, gather, print_json, shown_path, terminal
+from .facts import Facts, all_files, all_stories, drift_in, gather_to_act, print_json, shown_path, terminal
 
 
 @click.command(short_help="Bring board and story files together.")
@@ -15,8 +14,8 @@ from .facts import Facts, all_files, all_stories, gather, print_json, shown_path
 @click.pass_context
 def repair(ctx: click.Context, apply: bool, as_json: bool) -> None:
     """What board and story files disagree on, and what would bring them together. Nothing ever goes back."""
-    facts = gather(ctx)
-    repairs = plan_repairs(facts.board, facts.epics, find_drift(facts.board, all_stories(facts), all_files(facts)))
+    facts = gather_to_act(ctx)
+    repairs = plan_repairs(facts.board, facts.epics, drift_in(facts, all_stories(facts), all_files(facts)))
     if apply:
         _apply(facts, repairs)
     if as_json:

@@ -13,7 +13,7 @@ from ..core.keys import identify
 from ..core.statuses import DONE, PARKED, Kind
 from ..views.terminal import clean
 from .completing import complete_row, complete_status
-from .facts import gather
+from .facts import gather_to_act
 
 
 @click.command("set", short_help="Set one status.")
@@ -24,7 +24,7 @@ from .facts import gather
 @click.pass_context
 def set_(ctx: click.Context, key: str, status: str, force: bool, expect: str | None) -> None:
     """Set the status of one story, epic or retrospective; nothing else in the file changes."""
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     row = _row(facts.board, key)
     check_word(status, row.kind)
     if not force:

@@ -28,6 +28,7 @@ def start_daemon(ctx: click.Context, *, as_json: bool) -> NoReturn:
     """Returns, as the shell sees it, once the supervisor has begun; where it ends before that, with what it said
     and its exit code."""
     project = the_project(ctx)
+    project.bmad.require_supported()
     refuse_second(project.state_folder)
     path = os.path.join(project.root.path, FOLDER, LOG)
     child = _start(_open_log(path))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..views.terminal import Terminal
 
 
+_ACTING = ("board set", "board repair", "run-story", "run-epic", "next", "autopilot", "resume", "restart", "init")
+
+
 class Lane(NamedTuple):
     """An epic that is under way elsewhere."""
 
@@ -52,6 +55,13 @@ def the_project(ctx: click.Context) -> Project:
 
 def gather(ctx: click.Context) -> Facts:
     return facts_of(the_project(ctx))
+
+
+def gather_to_act(ctx: click.Context) -> Facts:
+    """The same for a verb that starts agents, changes the board, or shows how it would."""
+    project = the_project(ctx)
+    project.bmad.require_supported()
+    return facts_of(project)
 
 
 def facts_of(project: Project) -> Facts:
@@ -100,11 +110,15 @@ def drift_of(facts: Facts, rows: list[Row]) -> list[Drift]:
     """Disagreements about some stories: a look at the board need not open ten thousand files."""
     if not rows:
         return []
-    drift = find_drift(
-        facts.board, rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts))
-    )
+    drift = drift_in(facts, rows, locate_some(facts.board, rows, facts.project.folders.base, _places(facts)))
     # A repair is recommended only after the whole project has been searched for further files of the story.
-    return find_drift(facts.board, rows, all_files(facts)) if any(item.further for item in drift) else drift
+    return drift_in(facts, rows, all_files(facts)) if any(item.further for item in drift) else drift
+
+
+def drift_in(facts: Facts, rows: list[Row], files: StoryFiles) -> list[Drift]:
+    drift = find_drift(facts.board, rows, files)
+    # Where the board may not be changed, no repair is recommended.
+    return [item._replace(further=None) for item in drift] if facts.project.bmad.tickets else drift
 
 
 def drift_under_way(facts: Facts) -> list[Drift]:
@@ -115,6 +129,12 @@ def _places(facts: Facts) -> list[str]:
     folders = facts.project.folders
     places = [os.path.dirname(facts.board.path), folders.implementation]
     return [*places, folders.stories] if folders.stories else places
+
+
+def usable_hint(project: Project, hint: str | None) -> str | None:
+    """The hint, unless it names a command that is refused in this project."""
+    refused = project.bmad.tickets and hint and any(f"bmad {verb}" in hint for verb in _ACTING)
+    return None if refused else hint
 
 
 def reasons(facts: Facts) -> dict[str, str]:

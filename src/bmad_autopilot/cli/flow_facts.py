@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def flows_of(ctx: click.Context) -> "Looked":
     from ..engine.flows.standing import look_at_flows
 
-    return look_at_flows(_settled(the_project(ctx)))
+    project = the_project(ctx)
+    project.bmad.require_supported()
+    return look_at_flows(_settled(project))
 
 
 def _settled(project: Project) -> Project:

@@ -57,7 +57,9 @@ def run(
     from .running import finish, human_at, watching
 
     gc.enable()  # it may be here for a night
-    project = with_policy(the_project(ctx), lambda kind, data, at: None)
+    project = the_project(ctx)
+    project.bmad.require_supported()
+    project = with_policy(project, lambda kind, data, at: None)
     looked = look_at_flows(project)
     standing = meant_flow(looked, name)
     flow = standing.flow

@@ -37,6 +37,7 @@ _MAX_BACKUPS = 100
 def init(ctx: click.Context, force: bool, github: bool, dry_run: bool) -> None:
     """Write a commented bmad-autopilot.toml and the agents' commands; keep our state out of git."""
     project, _ = open_in_parts(ctx.obj[0])
+    project.bmad.require_supported()
     root, out = project.root, terminal(ctx)
     click.echo(_header(root))
     outcomes = []

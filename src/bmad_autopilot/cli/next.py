@@ -7,7 +7,7 @@ import click
 from ..board.overview import next_action
 from ..core.actions import Action
 from ..core.errors import EXIT_DONE, EXIT_HUMAN, UsageError
-from .facts import Facts, gather, has_runs
+from .facts import Facts, gather_to_act, has_runs
 from .planning import show_plan
 from .running_options import RunOptions, run_options
 from .what_next import what_next
@@ -20,7 +20,7 @@ from .what_next import what_next
 @click.pass_context
 def next(ctx: click.Context, dry_run: bool, yes: bool, options: RunOptions) -> None:
     """Do the next thing: one step of the story whose turn it is."""
-    facts = _without_lanes(gather(ctx))
+    facts = _without_lanes(gather_to_act(ctx))
     action = next_action(facts.here)
     if action is None:
         _nothing(ctx, facts, as_json=options.as_json)

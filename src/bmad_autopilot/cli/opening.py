@@ -9,7 +9,7 @@ from ..project.bmad import Bmad, Era, detect_bmad
 from ..project.config import Config, load_config
 from ..project.folders import find_folders
 from ..project.layers import read_settings
-from ..project.open import Project
+from ..project.open import Project, with_tickets
 from ..project.root import find_root
 
 T = TypeVar("T")
@@ -25,12 +25,14 @@ def open_in_parts(start: str) -> tuple[Project, list[Broken]]:
     root = find_root(start)
     broken: list[Broken] = []
     config = _attempt("config", lambda: load_config(root), broken) or Config()
-    found = _attempt("BMAD", lambda: detect_bmad(root, os.path.expanduser("~")), broken)
+    home = os.path.expanduser("~")
+    found = _attempt("BMAD", lambda: detect_bmad(root, home), broken)
     bmad, notes = found or (Bmad(Era.NONE, None, None, (), False), ())
     settings = _attempt("BMAD's settings", lambda: read_settings(bmad.folder), broken) or read_settings(None)
     places = _attempt("board", lambda: find_folders(root, settings, config.board), broken)
     folders, more = places or find_folders(root, read_settings(None), None)
-    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language), broken
+    project = Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language)
+    return with_tickets(project, settings, home), broken
 
 
 def _attempt(part: str, read: Callable[[], T], broken: list[Broken]) -> T | None:

@@ -24,9 +24,9 @@ def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int | None, as
     PATTERN: a regular expression, in any case, that an epic's number or title must hold; several: one of them."""
     from ..views.plan import document, render
     from .epic_plan import epic_plan
-    from .facts import gather, print_json, terminal
+    from .facts import gather_to_act, print_json, terminal
 
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     at_once = facts.project.config.parallel if parallel is None else parallel
     view = epic_plan(facts, patterns, max(1, at_once))
     if as_json:

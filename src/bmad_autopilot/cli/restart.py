@@ -10,7 +10,7 @@ from ..github.ground import look_at_ground
 from ..views.figures import counted
 from ..views.terminal import clean
 from .completing import complete_story
-from .facts import gather
+from .facts import gather_to_act
 
 MOST_FILES = 10
 
@@ -21,7 +21,7 @@ MOST_FILES = 10
 def restart(ctx: click.Context, story: str) -> None:
     """Begin a story anew: its work is saved under a ref of ours, the files it changed are put back as they were
     before it began, and so is its row."""
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     row = find_row(facts.board, story)
     report = restart_story(facts.project, row.key)
     if report.saved_ref:

@@ -55,6 +55,8 @@ def resume(
     if sum((run is not None, lists, checkpoint is not None, adopt)) > 1:
         raise UsageError("--run, --list, --checkpoint and --adopt exclude each other")
     project = the_project(ctx)
+    if not lists:
+        project.bmad.require_supported()
     if lists:
         _list(ctx, project, as_json=as_json)
     elif checkpoint is not None:

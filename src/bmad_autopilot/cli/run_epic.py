@@ -4,7 +4,7 @@ import click
 
 from ..core.statuses import DONE
 from .completing import complete_epic
-from .facts import gather, one_epic
+from .facts import gather_to_act, one_epic
 from .planning import show_plan
 from .running_options import RunOptions, run_options
 
@@ -19,7 +19,7 @@ def run_epic(
     ctx: click.Context, epic: str, dry_run: bool, retrospective: bool | None, options: RunOptions
 ) -> None:
     """Take one epic to done, story by story. One that was begun before is gone on with."""
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     view = one_epic(facts, epic)
     if dry_run:
         show_plan(ctx, facts, view.stories, as_json=options.as_json)

@@ -4,7 +4,7 @@ import click
 
 from ..board.sprint import find_row
 from .completing import complete_story
-from .facts import gather
+from .facts import gather_to_act
 from .planning import show_plan
 from .running_options import RunOptions, run_options
 
@@ -16,7 +16,7 @@ from .running_options import RunOptions, run_options
 @click.pass_context
 def run_story(ctx: click.Context, key: str, dry_run: bool, options: RunOptions) -> None:
     """Take one story to done. One that was begun before is gone on with."""
-    facts = gather(ctx)
+    facts = gather_to_act(ctx)
     row = find_row(facts.board, key)
     if dry_run:
         show_plan(ctx, facts, [row], as_json=options.as_json)

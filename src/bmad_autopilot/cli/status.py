@@ -11,8 +11,20 @@ from ..board.reconcile import Drift
 from ..board.risks import Risk, epic_risks, find_risks
 from ..board.sprint import action_items
 from ..core.statuses import PARKED, Kind
+from ..project.bmad import BOARD_OF_6, MIGRATE
 from .completing import complete_epic
-from .facts import Facts, drift_under_way, facts_of, has_runs, one_epic, reasons, shown_path, terminal, the_project
+from .facts import (
+    Facts,
+    drift_under_way,
+    facts_of,
+    has_runs,
+    one_epic,
+    reasons,
+    shown_path,
+    terminal,
+    the_project,
+    usable_hint,
+)
 
 if TYPE_CHECKING:
     from .under_way import UnderWay
@@ -28,6 +40,7 @@ SCHEMA_VERSION = 1
 def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) -> None:
     """Where are we, and what comes next?"""
     project = the_project(ctx)
+    project.bmad.require_readable()
     if epic is None and not project.folders.board and not project.folders.others:
         from .flow_status import show_flow
 
@@ -43,6 +56,9 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
         risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
         if facts.lanes:  # their boards are written, and this one is not
             risks = [risk for risk in risks if risk.code != "stale"]
+    if project.bmad.tickets is not None:
+        risks = [risk._replace(hint=usable_hint(project, risk.hint)) for risk in risks]
+        risks = [Risk("board-of-bmad-6", BOARD_OF_6, MIGRATE), *risks]
     if as_json:
         click.echo(_document(facts, risks, drift, run))
         return
@@ -89,7 +105,7 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWa
             "board": shown_path(project, board.path),
         },
         "counts": count_stories(facts.epics),
-        "next": None if action is None else upcoming(facts, action),
+        "next": None if action is None or project.bmad.tickets else upcoming(facts, action),
         "retrospective": retro.key if retro else None,
         "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
         "drift": [_drift(facts, item) for item in drift],

@@ -16,6 +16,9 @@ Command = tuple[str, str]  # what to type, what it is for
 
 def what_next(facts: Facts, *, one_epic: bool = False) -> Next:
     action = next_action(facts.here)
+    if action is not None and facts.project.bmad.tickets:
+        row = facts.board.rows[action.story_id]
+        return Next(f"nothing is started here; {row.key}, which is {row.status.raw}, would come next")
     if action is None and facts.lanes:
         return _elsewhere(facts)
     if action is None:

@@ -43,6 +43,7 @@ def dispatch_to_instance(
         expected = f"more than 0 and at most {MAX_MINUTES} minutes"
         raise UsageError("this is no time limit", found=str(timeout_minutes), expected=expected)
     opened = open_project(project)
+    opened.bmad.require_supported()
     look = Evidence(opened, action.context.get("story_id", action.story_id))
     minutes = opened.config.story_timeout if timeout_minutes is None else timeout_minutes
     branch = action.context.get("branch", "")

@@ -26,6 +26,7 @@ def resume_run(
     human: Human | None = None,
     unattended: Mapping[str, str] = NOTHING,
 ) -> RunEnd:
+    project.bmad.require_supported()
     lane = lane_of(run)
     if lane is None:
         raise _not_understood(run.id)
@@ -61,6 +62,7 @@ def fork_protocol(project: Project, at: Checkpoint) -> Fork:
 
 def resume_fork(project: Project, at: Checkpoint, *, told: Told, human: Human | None = None) -> RunEnd:
     """Another run from an old checkpoint on, on a branch of its own. The run it was taken from stays as it is."""
+    project.bmad.require_supported()
     project = with_policy(project, told)
     lane = lane_at(at.folder)
     if lane is None:

@@ -43,6 +43,7 @@ def start_run(
 ) -> RunEnd:
     """Run `key` (scope epic, story, or step: only its next step) to its end. A run of the same that was cut short
     or paused is gone on with. `adopt`: also where another tool has left one behind."""
+    project.bmad.require_supported()
     project = with_policy(project, told)
     row = target_row(project, scope, key)
     with hold(project.state_folder, f"run {scope} {row.key}") as supervision:

@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from .traces import BMAD_FOLDERS, BOARD_NAME, TASKS_FOLDER
+from .traces import BMAD_FOLDERS, BOARD_NAME, TASKS_FOLDER, is_archived
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 6
@@ -60,6 +60,6 @@ def _look(folder: str) -> tuple[list[str], list[str], int]:
 
 def _worth(entry: os.DirEntry[str]) -> bool:
     name = entry.name.lower()
-    if name in _PRUNED or name.endswith(".worktrees"):
+    if name in _PRUNED or name.endswith(".worktrees") or is_archived(name):
         return False
     return not os.path.lexists(f"{entry.path}/.git")  # a checkout of its own

@@ -3,11 +3,12 @@
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.diagnostics import Diagnostic
-from .bmad import Bmad, Era, detect_bmad
+from ..core.diagnostics import Diagnostic, Severity
+from ..core.errors import Place
+from .bmad import BOARD_OF_6, MIGRATE, Bmad, Era, Ticketing, detect_bmad, detect_tickets
 from .config import Config, load_config
-from .folders import Folders, find_folders, require_board
-from .layers import read_settings
+from .folders import Folders, Found, find_folders, require_board
+from .layers import BmadSettings, read_settings
 from .root import Root, find_root
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Project(NamedTuple):
 
     def require_board(self) -> str:
         """The board's path, or the FileError that says why there is none and what helps."""
+        self.bmad.require_readable()
         return require_board(self.folders, installed=self.bmad.era is not Era.NONE)
 
     def find_skill(self, agent: str, name: str) -> "Skill | None":
@@ -54,7 +56,26 @@ def open_project(start: str, *, home: str | None = None) -> Project:
     what is merely odd is a diagnostic."""
     root = find_root(start)
     config = load_config(root)
-    bmad, notes = detect_bmad(root, home if home is not None else os.path.expanduser("~"))
+    home = home if home is not None else os.path.expanduser("~")
+    bmad, notes = detect_bmad(root, home)
     settings = read_settings(bmad.folder)
     folders, more = find_folders(root, settings, config.board)
-    return Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language)
+    project = Project(root, bmad, folders, config, (*config.diagnostics, *notes, *more), settings.language)
+    return with_tickets(project, settings, home)
+
+
+def with_tickets(project: Project, settings: BmadSettings, home: str) -> Project:
+    """With what there is of BMAD 7. Beside a ticket tree no board is the project's."""
+    bmad, folders = project.bmad, project.folders
+    output = settings.values.get("output_folder")
+    boards = [*([folders.board] if folders.board else []), *folders.others]
+    tickets = detect_tickets(project.root, bmad, home, output.value if output else None, boards)
+    if tickets is None:
+        return project
+    if tickets.state is Ticketing.BOARD:
+        note = Diagnostic(Severity.WARNING, "board-of-bmad-6", BOARD_OF_6, Place(tickets.place), MIGRATE)
+        return project._replace(bmad=bmad._replace(tickets=tickets), diagnostics=(*project.diagnostics, note))
+    return project._replace(
+        bmad=bmad._replace(era=Era.TICKETS, version=None, tickets=tickets),
+        folders=folders._replace(board=None, found=Found.NONE, others=()),
+    )

@@ -32,6 +32,20 @@ _TRACES = (
 )
 
 
+_BACKUP = ".v6-v7-migration-backup-"
+_ARCHIVE = "archive-v6"
+
+
+def is_backup(name: str) -> bool:
+    """A folder in which BMAD's migration from 6 to 7 keeps what it has replaced."""
+    return name.startswith(_BACKUP)
+
+
+def is_archived(path: str) -> bool:
+    """Whether a board is one that a migration has set aside: it is never the project's board."""
+    return any(part == _ARCHIVE or is_backup(part) for part in path.split("/"))
+
+
 def has_traces(folder: str) -> bool:
     return any(os.path.lexists(f"{folder}/{trace}") for trace in _TRACES)
 

@@ -4,6 +4,7 @@ import shlex
 from typing import NamedTuple
 
 from ...agents.packages import PACKAGES
+from ...core.errors import AutopilotError
 from ...project.bmad import Era
 from ...project.open import Project
 from ...project.skills import Skill
@@ -26,6 +27,11 @@ class Called(NamedTuple):
 
 def check_bmad(project: Project) -> Check:
     bmad = project.bmad
+    try:
+        bmad.require_supported()
+    except AutopilotError as error:
+        place = shown_path(project, error.place.file) if error.place else ""
+        return Check("BMAD", State.FAIL, f"{place}: {error.message}", error.hint)
     if bmad.era is Era.NONE:
         return Check("BMAD", State.FAIL, f"not installed in {project.root.path}", _install(project))
     folder = shown_path(project, bmad.folder) if bmad.folder else "in the home folder"
@@ -54,7 +60,7 @@ def skills_called(project: Project, workflow: Workflow) -> list[Called]:
 
 
 def check_skills(project: Project, workflow: Workflow, called: list[Called]) -> list[Check]:
-    if project.bmad.era in (Era.NONE, Era.V4):
+    if project.bmad.era in (Era.NONE, Era.V4) or project.bmad.tickets:
         return []  # one line about BMAD says it
     return [_skill(project, workflow, item) for item in called]
 

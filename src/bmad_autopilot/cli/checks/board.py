@@ -9,6 +9,7 @@ from ...core.diagnostics import Diagnostic, Severity
 from ...core.errors import EXIT_UNREADABLE, AutopilotError
 from ...core.statuses import Kind
 from ...files import is_locked
+from ...project.bmad import Era
 from ...project.folders import Found
 from ...project.open import Project
 from ...project.traces import CONFIG_NAME
@@ -33,7 +34,8 @@ def failure(name: str, error: AutopilotError, project: Project | None = None) ->
 
 def check_config(project: Project) -> Check:
     if project.config.path is None:
-        return Check("config", State.NOTE, f"no {CONFIG_NAME}: defaults are used", "bmad init")
+        fix = None if project.bmad.tickets else "bmad init"
+        return Check("config", State.NOTE, f"no {CONFIG_NAME}: defaults are used", fix)
     return Check("config", State.OK, shown_path(project, project.config.path))
 
 
@@ -50,6 +52,8 @@ def check_commands(project: Project) -> Check:
 
 def check_folders(project: Project) -> list[Check]:
     folders = project.folders
+    if project.bmad.era is Era.TICKETS:
+        return []  # BMAD 7 has neither of them
     checks = []
     for name, path, maker in (
         ("planning", folders.planning, "plan with BMAD's create-epics-and-stories"),
@@ -69,6 +73,8 @@ def check_board(project: Project) -> Check:
         path = project.require_board()
         board = read_board(path)
     except AutopilotError as error:
+        if project.bmad.era is Era.TICKETS:
+            return Check("board", State.WARN, "none that this version can read", error.hint)
         if project.folders.found is Found.NONE:  # nothing is planned yet
             return Check("board", State.WARN, "none yet", error.hint)
         return failure("board", error, project)

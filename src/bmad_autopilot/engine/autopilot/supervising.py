@@ -73,6 +73,7 @@ def autopilot(
     forge: ForgeMaker | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Ending:
+    project.bmad.require_supported()
     check_patterns(wishes.patterns)
     project = with_policy(project, told)
     with hold(project.state_folder, AUTOPILOT) as supervision:

@@ -61,6 +61,7 @@ def start_flow(
 ) -> RunEnd:
     """Go on with a flow where it stands. A run of it that was cut short is gone on with; one that has come to the
     end of a session is over: this is the next."""
+    project.bmad.require_supported()
     project = with_policy(project, told)
     lane = _lane(project, flow, wish, session)
     with supervise(project, lane, command("flow", "run", flow.name)) as supervision:
