@@ -34,8 +34,10 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def forbidden(path: str, flags: int) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("bmad_autopilot.files.os.open", forbidden)
-    assert refused(tmp_path / "x").message == "cannot be read: Permission denied"
+    with monkeypatch.context() as patch:  # the module is everybody's: fixtures open files too
+        patch.setattr("bmad_autopilot.files.os.open", forbidden)
+        error = refused(tmp_path / "x")
+    assert error.message == "cannot be read: Permission denied"
 
 
 def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:

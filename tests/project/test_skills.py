@@ -148,8 +148,10 @@ def test_a_skill_nobody_may_read_is_not_usable(tmp_path: Path, monkeypatch: pyte
         raise PermissionError(13, "Permission denied")
 
     write(tmp_path, ".claude/skills/bmad-build/SKILL.md", PLAIN)
-    monkeypatch.setattr("bmad_autopilot.files.os.open", forbidden)
-    assert not skills(tmp_path)["build"].usable
+    with monkeypatch.context() as patch:  # the module is everybody's: fixtures open files too
+        patch.setattr("bmad_autopilot.files.os.open", forbidden)
+        found = skills(tmp_path)["build"]
+        assert not found.usable
 
 
 def test_a_skill_too_large_to_be_one_is_not_usable(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ def test_an_object_comes_back(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    path.write_text('{\n "a": 1,\n}')
+    path.write_text('{\n "a": 1,\n "b" 2}')
     with pytest.raises(FileError) as error:
         read_object(str(path), hint="do this")
-    assert f"{path}:3:1: is no JSON" in str(error.value)
+    assert f"{path}:3:6: is no JSON" in str(error.value)
     assert "do this" in str(error.value)
 
 
