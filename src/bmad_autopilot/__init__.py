@@ -7,7 +7,7 @@ The names below are the public interface; each is imported when it is first aske
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.1.1"
 
 if TYPE_CHECKING:
     from .board.loading import load_sprint_status, load_story_status
