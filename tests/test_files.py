@@ -1,14 +1,17 @@
 """The door to the file system: what cannot be read is said, what is written is whole."""
 
 import os
+import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bmad_autopilot import exchange as exchange_module
 from bmad_autopilot import files
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.exchange import exchange
+from bmad_autopilot.exchange import exchange, replace_unchanged
 
 
 def refused(path: Path) -> FileError:
@@ -27,7 +30,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert refused(tmp_path / "fifo").found == "not a regular file"
+    assert refused(tmp_path / "fifo").found == "a named pipe"
 
 
 def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +127,7 @@ def test_an_empty_file_is_empty_after_a_while(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="lock"), files.locked(str(tmp_path / "lock")):
+    with pytest.raises(FileError, match="symbolic link"), files.locked(str(tmp_path / "lock")):
         pass
     assert not (tmp_path / "elsewhere").exists()
 
@@ -145,3 +148,108 @@ def test_a_lock_excludes_and_is_free_again(tmp_path: Path) -> None:
         pass
     with files.locked(lock, seconds=0.1):
         pass
+
+
+# In the place of a regular file
+
+
+def _socket(path: Path) -> None:
+    here = os.getcwd()
+    os.chdir(path.parent)  # the address of a socket must be short
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+ODD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link to a file": (lambda path: path.symlink_to(path.parent / "users"), "a symbolic link to "),
+    "a link to nothing": (lambda path: path.symlink_to("nothing"), "a symbolic link to nothing"),
+    "a link to itself": (lambda path: path.symlink_to(path.name), "a symbolic link to x"),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), "a symbolic link to /dev/zero"),
+    "a pipe": (lambda path: os.mkfifo(path), "a named pipe"),
+    "a folder": (lambda path: path.mkdir(), "a directory"),
+    "a socket": (_socket, "a socket"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_regular_file_is_neither_read_nor_written(tmp_path: Path, odd: str) -> None:
+    make, found = ODD[odd]
+    users, path = tmp_path / "users", tmp_path / "x"
+    users.write_text("mine")
+    make(path)
+    acts: list[Callable[[], object]] = [
+        lambda: files.read_bytes(str(path), follow=False),
+        lambda: files.read_settled(str(path), follow=False),
+        lambda: files.write_atomic(str(path), b"ours"),
+        lambda: files.copy_file(str(path), str(tmp_path / "copy")),
+        lambda: files.copy_file(str(users), str(path)),
+        lambda: replace_unchanged(str(path), b"mine", b"ours", str(tmp_path / "backup")),
+        lambda: files.locked(str(path)).__enter__(),
+    ]
+    for act in acts:
+        with pytest.raises(FileError) as caught:
+            act()
+        assert str(caught.value.place) == str(path)
+        assert (caught.value.found or "").startswith(found)
+        assert "ls -ld" in (caught.value.hint or "")
+    assert users.read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["users", "x"]
+
+
+def test_a_device_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("/dev/zero")
+    assert refused(tmp_path / "x").found == "a symbolic link to /dev/zero, which is a character device"
+
+
+def test_another_name_of_the_same_file_keeps_its_content(tmp_path: Path) -> None:
+    users, path = tmp_path / "users", tmp_path / "x"
+    users.write_text("mine")
+    os.link(users, path)
+    files.write_atomic(str(path), b"ours")
+    assert replace_unchanged(str(path), b"ours", b"ours again", str(tmp_path / "backup"))
+    assert (path.read_text(), users.read_text()) == ("ours again", "mine")
+
+
+def test_a_link_that_comes_while_a_file_is_exchanged_is_not_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users, path = tmp_path / "users", tmp_path / "x"
+    users.write_text("before")
+    path.write_text("before")
+    real = files.write_beside
+
+    def meanwhile(target: str, data: bytes) -> str:
+        written = real(target, data)
+        if target == str(path):
+            path.unlink()
+            path.symlink_to(users)
+        return written
+
+    monkeypatch.setattr(exchange_module, "write_beside", meanwhile)
+    assert not replace_unchanged(str(path), b"before", b"after", str(tmp_path / "backup"))
+    with pytest.raises(FileError, match="symbolic link"):
+        files.read_settled(str(path), follow=False)
+    assert users.read_text() == "before"
+
+
+def test_a_copy_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match="too large"):
+        files.copy_file(str(tmp_path / "large"), str(tmp_path / "copy"), limit=99)
+    files.copy_file(str(tmp_path / "large"), str(tmp_path / "copy"), limit=100)
+    assert (tmp_path / "copy").read_bytes() == b"x" * 100
+
+
+def test_a_link_may_lead_elsewhere_inside_but_not_out(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "project", tmp_path / "project-of-mine"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "board").symlink_to("shared/board")
+    assert files.resolve_inside(str(inside / "board"), str(inside)) == str(inside / "shared/board")
+    (inside / "folder").symlink_to(outside)
+    for path in ("folder/board", "../project-of-mine/board"):
+        with pytest.raises(FileError, match="leads out of the project"):
+            files.resolve_inside(str(inside / path), str(inside))

@@ -7,22 +7,27 @@ import os
 import time
 
 from .core.errors import FileError
-from .files import read_bytes, sync_folder, write_beside
+from .files import read_bytes, refuse_unless_regular, sync_folder, write_beside
 
 WRITER_SECONDS = 1.0  # how long a program that holds the file open is waited for
 
 
 def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> bool:
     """Put `after` in the place of `before` and keep that as `backup`. False if the file was no longer `before`, or
-    is not `after` now: then somebody else's content stands there, whole."""
+    is not `after` now: then somebody else's content stands there, whole. `target` and `backup` are regular files,
+    or a FileError: links are resolved by the caller, and none is followed here."""
+    refuse_unless_regular(target, "cannot be written")
+    refuse_unless_regular(backup, "cannot be written")
     temporary = write_beside(target, after)
     try:
         if exchange(temporary, target):
             _wait_for_writers(temporary)
-            if read_bytes(temporary) != before:
+            if _content(temporary) != before:
                 _put_back(target, temporary, after, backup)
                 return False
-        elif read_bytes(target) == before:  # no exchange on this file system: the smallest window there is
+        elif (
+            read_bytes(target, follow=False) == before
+        ):  # no exchange on this file system: the smallest window there is
             os.replace(temporary, target)
             temporary = write_beside(backup, before)
         else:
@@ -31,7 +36,15 @@ def replace_unchanged(target: str, before: bytes, after: bytes, backup: str) -> 
     finally:
         _drop(temporary, after)
     sync_folder(os.path.dirname(target))
-    return read_bytes(target) == after
+    return read_bytes(target, follow=False) == after
+
+
+def _content(path: str) -> bytes | None:
+    """None: it is no regular file of bounded size."""
+    try:
+        return read_bytes(path, follow=False)
+    except FileError:
+        return None
 
 
 def exchange(path: str, other: str) -> bool:
@@ -52,7 +65,7 @@ def _put_back(target: str, theirs: str, ours: bytes, backup: str) -> None:
     if not exchange(theirs, target):
         return
     _wait_for_writers(theirs)
-    if read_bytes(theirs) != ours and exchange(theirs, target):
+    if _content(theirs) != ours and exchange(theirs, target):
         _keep(theirs, backup)
 
 
@@ -65,7 +78,10 @@ def _wait_for_writers(path: str) -> None:
     if not hasattr(fcntl, "F_SETLEASE"):
         return
     deadline = time.monotonic() + WRITER_SECONDS
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # a link or a socket, which came out in exchange: nobody writes into that
+        return
     try:
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # a broken lease must not end us: SIGURG is ignored
         while time.monotonic() < deadline:
@@ -86,14 +102,11 @@ def _keep(old: str, backup: str) -> None:
     try:
         os.replace(old, backup)
     except OSError:  # another file system: copy
-        os.replace(write_beside(backup, read_bytes(old)), backup)
+        os.replace(write_beside(backup, read_bytes(old, follow=False)), backup)
 
 
 def _drop(temporary: str, ours: bytes) -> None:
     """Remove what is left over, if it is ours. Interrupted at the wrong moment, it may be somebody's only copy:
     that stays where it is, and `bmad doctor` points at it."""
-    try:
-        if read_bytes(temporary) == ours:
-            os.unlink(temporary)
-    except FileError:
-        pass
+    if _content(temporary) == ours:
+        os.unlink(temporary)

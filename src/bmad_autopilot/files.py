@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from .core.errors import ConflictError, FileError, Place
@@ -11,6 +11,7 @@ from .core.errors import ConflictError, FileError, Place
 MAX_TEXT_BYTES = 16 * 1024 * 1024  # the largest real board has 97 kB, the largest epics file 650 kB
 
 BOM = "\ufeff"
+_CHUNK = 1024 * 1024
 TEMPORARY = ".bmad-tmp"  # ends the names of files that a kill may leave behind: git is told to pass over them
 
 
@@ -27,21 +28,99 @@ class Text:
         self.text = text[1:] if self.bom else text
 
 
-@contextmanager
-def _opened(path: str, limit: int = MAX_TEXT_BYTES) -> Iterator[BinaryIO]:
-    """A regular file of bounded size, or a FileError that says what is there instead."""
+_KINDS = {
+    stat.S_IFREG: "a regular file",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def kind_of(path: str) -> str:
+    """What the entry itself is, links not followed: `a named pipe`. Empty: nothing is there."""
     try:
-        # O_NONBLOCK: opening a fifo must not wait for a writer that never comes.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return f"a symbolic link to {os.readlink(path)}"
+    except (OSError, ValueError):
+        return ""
+    return _KINDS.get(stat.S_IFMT(mode), "not a regular file")
+
+
+def is_regular(path: str) -> bool:
+    """Whether the entry itself is a regular file, links not followed."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def not_regular(path: str, message: str, found: str = "") -> FileError:
+    """The error for a link, a device, a pipe, a socket or a folder where a regular file belongs."""
+    from shlex import quote
+
+    return FileError(
+        message,
+        place=Place(path),
+        found=found or kind_of(path) or "nothing",
+        expected="a regular file",
+        hint=f"look at it: ls -ld {quote(path)}; then put a regular file in its place",
+    )
+
+
+def resolve_inside(path: str, inside: str) -> str:
+    """The file that `path` names, links resolved. A FileError if it lies outside the folder `inside`: a user may
+    link files within a project, and nothing is written through a link that leads out of it."""
+    real, home = os.path.realpath(path), os.path.realpath(inside)
+    if real.startswith(home.rstrip(os.sep) + os.sep):
+        return real
+    raise FileError(
+        "leads out of the project",
+        place=Place(path),
+        found=f"a symbolic link to {real}" if real != os.path.abspath(path) else real,
+        expected=f"a file below {inside}",
+        hint="put the file itself in the place of the link",
+    )
+
+
+def refuse_links(top: str, path: str) -> None:
+    """A FileError if `top`, `path` or a folder between them is a symbolic link. For folders of our own, in which
+    agents can write."""
+    parts = os.path.relpath(path, top).split(os.sep)
+    for count in range(len(parts) + 1):
+        place = os.path.join(top, *parts[:count]) if count else top
+        if os.path.islink(place):
+            raise FileError(
+                "is a symbolic link",
+                place=Place(place),
+                found=kind_of(place),
+                expected="a folder or file of our own",
+                hint=f"rm {place}",
+            )
+
+
+@contextmanager
+def _opened(path: str, limit: int = MAX_TEXT_BYTES, *, follow: bool = True) -> Iterator[BinaryIO]:
+    """A regular file of bounded size, or a FileError that says what is there instead."""
+    # O_NONBLOCK: opening a fifo must not wait for a writer that never comes.
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    try:
+        fd = os.open(path, flags)
     except FileNotFoundError:
         raise FileError("no such file", place=Place(path), expected="a file") from None
     except OSError as error:
+        kind = kind_of(path)
+        if kind and kind != _KINDS[stat.S_IFREG]:  # a socket, a link that is not followed, a link to itself
+            raise not_regular(path, "cannot be read", kind) from None
         raise FileError(f"cannot be read: {error.strerror}", place=Place(path)) from None
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
-            kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
-            raise FileError("cannot be read", place=Place(path), found=kind, expected="a file")
+            kind = _KINDS.get(stat.S_IFMT(info.st_mode), "not a regular file")
+            link = kind_of(path) if os.path.islink(path) else ""
+            raise not_regular(path, "cannot be read", f"{link}, which is {kind}" if link else kind)
         if info.st_size > limit:
             raise FileError(
                 "is too large to be read",
@@ -58,10 +137,31 @@ def _opened(path: str, limit: int = MAX_TEXT_BYTES) -> Iterator[BinaryIO]:
         os.close(fd)
 
 
-def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1) -> bytes:
-    """The whole of a regular file, or its first `head` bytes."""
-    with _opened(path, limit) as handle:
-        return handle.read(head)
+def read_bytes(path: str, *, limit: int = MAX_TEXT_BYTES, head: int = -1, follow: bool = True) -> bytes:
+    """The whole of a regular file, or its first `head` bytes. `follow`: a symbolic link in its place is read, as
+    long as it leads to a regular file."""
+    with _opened(path, limit, follow=follow) as handle:
+        # It may grow while it is read.
+        return handle.read(head if head >= 0 else limit)
+
+
+def copy_file(source: str, target: str, *, limit: int = MAX_TEXT_BYTES) -> None:
+    """Copy a regular file of bounded size. A link is not followed, on neither side; `target` is replaced whole."""
+    refuse_unless_regular(target, "cannot be written")
+    with _opened(source, limit, follow=False) as handle:
+        left = os.fstat(handle.fileno()).st_size  # what is appended meanwhile is not part of it
+        temporary = _temporary(target)
+        try:
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            with os.fdopen(fd, "wb") as copy:
+                while left > 0 and (data := handle.read(min(left, _CHUNK))):
+                    copy.write(data)
+                    left -= len(data)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
 
 
 def read_text(path: str, *, limit: int = MAX_TEXT_BYTES) -> Text:
@@ -74,7 +174,7 @@ _ROUNDS = 100
 _WHOLE = 314_159  # the last digits, in nanoseconds, of the time on every file we write
 
 
-def read_settled(path: str) -> Text:
+def read_settled(path: str, *, follow: bool = True) -> Text:
     """Read a file that people and other programs also write. One written in place a moment ago may be half there
     (an editor truncates, then writes): look again until it has held still. One of ours is whole, and says so by
     its time: whoever writes into it afterwards changes that."""
@@ -82,7 +182,7 @@ def read_settled(path: str) -> Text:
 
     before = None
     for _ in range(_ROUNDS):
-        data, info = _read_with_time(path)
+        data, info = _read_with_time(path, follow)
         age = time.time() - info.st_mtime
         now = (info.st_ino, info.st_mtime_ns, data)
         is_whole = info.st_mtime_ns % 1_000_000 == _WHOLE or not 0 <= age < SETTLE_SECONDS or now == before
@@ -95,13 +195,13 @@ def read_settled(path: str) -> Text:
     raise ConflictError("is being written without a pause", place=Place(path), hint=hint)
 
 
-def _read_with_time(path: str) -> tuple[bytes, os.stat_result]:
+def _read_with_time(path: str, follow: bool) -> tuple[bytes, os.stat_result]:
     """The content and the time that belongs to it: both of one open file, and neither changed between."""
-    with _opened(path) as handle:
+    with _opened(path, follow=follow) as handle:
         for _ in range(_ROUNDS):
             before = os.fstat(handle.fileno())
             handle.seek(0)
-            data = handle.read()
+            data = handle.read(MAX_TEXT_BYTES)
             after = os.fstat(handle.fileno())
             if (before.st_mtime_ns, before.st_size, len(data)) == (
                 after.st_mtime_ns,
@@ -141,27 +241,39 @@ def _place(path: str, raw: bytes, offset: int) -> Place:
 
 
 def write_atomic(path: str, data: bytes, *, durable: bool = True) -> None:
-    """Replace a file by a complete new one, or leave the old one untouched. Links are followed, modes kept.
+    """Replace a regular file by a complete new one, or leave the old one untouched. Its mode is kept. A link or
+    anything else in its place is refused: whoever may follow one resolves it first (`resolve_inside`). The rename
+    replaces the name, so that other names of the same file (hard links) keep the old content.
     `durable`: on disk when this returns; what can be made anew after a power cut need not be."""
-    target = os.path.realpath(path)
-    temporary = write_beside(target, data, durable=durable)
+    refuse_unless_regular(path, "cannot be written")
+    temporary = write_beside(path, data, durable=durable)
     try:
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
+        os.replace(temporary, path)
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        if isinstance(error, IsADirectoryError | NotADirectoryError):
+            raise not_regular(path, "cannot be written") from None
         raise
     if durable:
-        sync_folder(os.path.dirname(target))
+        sync_folder(os.path.dirname(path) or ".")
+
+
+def refuse_unless_regular(path: str, message: str) -> None:
+    """A FileError if something other than a regular file stands there."""
+    if not is_regular(path) and os.path.lexists(path):
+        raise not_regular(path, message)
+
+
+def _temporary(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}{TEMPORARY}")
 
 
 def write_beside(target: str, data: bytes, *, durable: bool = True) -> str:
     """Write a complete temporary file in the target's folder, with the target's mode."""
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}{TEMPORARY}")
-    try:
-        mode = stat.S_IMODE(os.stat(target).st_mode)
-    except FileNotFoundError:
-        mode = None
+    temporary = _temporary(target)
+    mode = stat.S_IMODE(os.lstat(target).st_mode) if is_regular(target) else None
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -199,12 +311,27 @@ def sync_folder(folder: str) -> None:
 def locked(path: str, *, seconds: float = 10.0) -> Iterator[int]:
     """Hold an exclusive lock on `path` (made if missing). It is released when this process ends, however, and each
     child that was handed the descriptor."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    fd = _open_lock(path)
     try:
         _take(fd, path, seconds)
         yield fd
     finally:
         os.close(fd)
+
+
+def _open_lock(path: str) -> int:
+    """A regular file. Nothing is read from it and nothing written through it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags, 0o666)
+    except OSError:
+        if os.path.lexists(path) and not is_regular(path):
+            raise not_regular(path, "cannot be used as a lock") from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise not_regular(path, "cannot be used as a lock")
+    return fd
 
 
 def is_locked(path: str) -> bool:

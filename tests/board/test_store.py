@@ -62,6 +62,21 @@ def test_mode_and_link_are_kept(board: Path, tmp_path: Path, state: str) -> None
     assert "1-2-b: done" in board.read_text()
 
 
+def test_a_link_out_of_the_folder_is_not_written_through(board: Path, tmp_path: Path, state: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "linked").symlink_to(tmp_path)
+    (project / "sprint-status.yaml").symlink_to(board)
+    for path in ("sprint-status.yaml", "linked/sprint-status.yaml"):
+        with pytest.raises(FileError, match="leads out of the project"):
+            set_status(str(project / path), "1-2-b", "done", state=state, inside=str(project))
+        with pytest.raises(FileError, match="leads out of the project"):
+            put_row(str(project / path), "1-3-c", "backlog", state=state, inside=str(project))
+    assert board.read_text() == BOARD
+    set_status(str(project / "sprint-status.yaml"), "1-2-b", "done", state=state, inside=str(tmp_path))
+    assert "1-2-b: done" in board.read_text()
+
+
 def test_compare_and_set(board: Path, state: str) -> None:
     with pytest.raises(ConflictError, match="not backlog any more") as caught:
         set_status(str(board), "1-1-a", "done", state=state, expect="backlog")
@@ -194,7 +209,7 @@ def test_ctrl_c_at_the_worst_moment_keeps_the_others_file(
         files.write_atomic(str(board), BOARD.replace("1-2-b: backlog", "1-2-b: done").encode())
         return temporary
 
-    def interrupted(path: str) -> bytes:
+    def interrupted(path: str, *, follow: bool = True) -> bytes:
         if path.endswith("tmp") and real_read(path).count(b"1-2-b: done"):
             monkeypatch.setattr(exchange, "read_bytes", real_read)
             raise KeyboardInterrupt

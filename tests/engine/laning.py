@@ -1,7 +1,7 @@
 """Real runs of a lane: a sample repository, the scripted agent as a real process, and people who answer."""
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,10 +38,18 @@ class Ran(NamedTuple):
 
 class Sample:
     def __init__(
-        self, root: Path, habit: str = "honest", *, stories: int = 1, era: str = "classic", seconds: float = 0.0
+        self,
+        root: Path,
+        habit: str = "honest",
+        *,
+        stories: int = 1,
+        era: str = "classic",
+        seconds: float = 0.0,
+        agent_command: Sequence[str] | None = None,
     ) -> None:
         self.root = root
-        make_sample(str(root), 1, stories, agent_command=scripted(habit, seconds), era=era)
+        command = agent_command or scripted(habit, seconds)
+        make_sample(str(root), 1, stories, agent_command=command, era=era)
         self.board = Path(open_project(str(root)).require_board())  # an agent may spoil the settings later
 
     def run(self, scope: str = "story", key: str = "1-1", *, person: Person | None = None, **options: Any) -> Ran:

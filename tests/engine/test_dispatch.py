@@ -405,3 +405,19 @@ def test_an_instance_that_blocks_is_noticed_while_it_is_waited_for(tmp_path: Pat
     assert action is not None
     result = dispatch_to_instance(action, "bmad-2-1", project=str(sample.root))
     assert (result.status, result.message) == ("intervention_needed", "blocked")
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "{outside}/board.yaml", "{outside}/notes.txt"])
+def test_a_board_replaced_by_a_link_is_put_back_and_the_call_has_failed(tmp_path: Path, target: str) -> None:
+    users = {"board.yaml": "development_status:\n  1-3-sign-out: backlog\n", "notes.txt": "mine\n"}
+    for name, text in users.items():
+        (tmp_path / name).write_text(text)
+    link = target.format(outside=tmp_path)
+    board = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+    code = f"open('code.py', 'w').write('x')\nos.unlink({board!r})\nos.symlink({link!r}, {board!r})\n"
+    sample = project_with_agent(tmp_path / "project", code)
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, link in result.message) == ("failed", True)
+    assert not (sample.root / board).is_symlink()
+    assert load_story_status("1-3", str(sample.root)) == "in-progress"
+    assert {name: (tmp_path / name).read_text() for name in users} == users

@@ -10,7 +10,7 @@ from bmad_autopilot.engine.snapshots import (
     OLD_VERDICT,
     SETTINGS_BEFORE,
     STATE,
-    _keep_settings,
+    _keep_json,
     _settings_now,
     keep_before,
     keep_state,
@@ -25,7 +25,7 @@ HOOK = ".git/hooks/pre-push"
 def call(folder: Path, checkout: Path) -> str:
     """A call before which the repository's settings were as they are now."""
     folder.mkdir()
-    _keep_settings(f"{folder}/{SETTINGS_BEFORE}", _settings_now(str(checkout)))
+    _keep_json(f"{folder}/{SETTINGS_BEFORE}", _settings_now(str(checkout)))
     return str(folder)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from .events import JSON, RECORD, Event
 from .judging import mapping, string
+from .shim.records import PLAIN
 
 MAX_TAIL = 1024 * 1024  # how a turn ended stands in the last lines
 MAX_ENTRIES = 2000  # of one folder
@@ -64,7 +65,7 @@ def _newest(folder: str) -> list[str]:
 
 def _tail(path: str) -> list[bytes]:
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | PLAIN), "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - MAX_TAIL))
             return file.read(MAX_TAIL).split(b"\n")

@@ -1,8 +1,12 @@
 """`events.jsonl`: what an agent printed, line by line, as the shim wrote it down."""
 
 import json
+import os
+import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from .shim.records import PLAIN
 
 MAX_LINE = 4 * 1024 * 1024
 
@@ -23,12 +27,15 @@ class Event(NamedTuple):
 
 def read_events(path: str, offset: int = 0) -> Iterator[tuple[Event, int]]:
     """Each event with the offset behind it. A torn last line is left for the next reading; a line that is
-    none of ours is passed over."""
+    none of ours is passed over. What is no regular file holds no events."""
     try:
-        file = open(path, "rb")  # noqa: SIM115
-    except FileNotFoundError:
+        fd = os.open(path, os.O_RDONLY | PLAIN)
+    except OSError:
         return
-    with file:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return
+    with os.fdopen(fd, "rb") as file:
         file.seek(offset)
         while line := file.readline(MAX_LINE):
             offset += len(line)

@@ -15,7 +15,7 @@ FOR_LAUNCHERS = ("DOCKER_*", "SSH_AUTH_SOCK")  # what the programs of launchers 
 
 def settle_lost(folder: str) -> Result:
     """Close an attempt whose shim was killed: end what is left of it, keep its work, write the result for it."""
-    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | records.PLAIN, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # whoever else comes finds our result
         found = read_result(folder)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import ConflictError, FileError, Place
+from ..files import write_atomic
 from . import worktree_lock
 from .attempts import Spec, set_time_limit, state_of, write_spec
 from .protocol import Call
@@ -101,7 +102,7 @@ def _order(
 
 
 def _take_lock(folder: str) -> int:
-    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | records.PLAIN, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         begun = any(os.path.exists(f"{folder}/{name}") for name in (records.RESULT, records.STARTED))
@@ -124,8 +125,8 @@ def _describe(
         stop=tuple(redactor.text(word) for word in spec.stop),
     )
     write_spec(folder, spec)
-    with open(f"{folder}/{records.PROMPT}", "w", encoding="utf-8", errors="replace") as file:
-        file.write(redactor.text(prompt))
+    prompt_file = f"{folder}/{records.PROMPT}"
+    write_atomic(prompt_file, redactor.text(prompt).encode("utf-8", "replace"), durable=False)
     return spec
 
 

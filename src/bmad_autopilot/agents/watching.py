@@ -73,7 +73,7 @@ def _watch_lock(folder: str) -> Watch:
     read, write = os.pipe()
 
     def wait() -> None:
-        fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | records.PLAIN)
         fcntl.flock(fd, fcntl.LOCK_SH)
         os.close(fd)
         os.close(write)

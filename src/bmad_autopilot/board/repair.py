@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..core.errors import ConflictError, Place
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, LIFE, PARKED, UNKNOWN
 from ..exchange import replace_unchanged
-from ..files import BOM, Text, read_settled
+from ..files import BOM, Text, read_settled, resolve_inside
 from .overview import EpicView
 from .reconcile import Drift
 from .sprint import Board, Row
@@ -63,11 +63,12 @@ def _set(board: Board, row: Row, status: str, why: str) -> Repair:
     return Repair(row.key, row.status.raw, status, why, Place(board.path, row.line))
 
 
-def repair_story_file(path: str, seen: StoryStatus, status: str, *, state: str) -> None:
+def repair_story_file(path: str, seen: StoryStatus, status: str, *, state: str, inside: str = "") -> None:
     """Change the status token of a story file, if it still is the one that was seen. Agents write these files:
-    it is replaced only as long as it holds still."""
-    target = os.path.realpath(path)
-    text = read_settled(target)
+    it is replaced only as long as it holds still. `inside`: the folder that a symbolic link may not lead out of
+    (default: the file's own)."""
+    target = resolve_inside(path, inside or os.path.dirname(path) or ".")
+    text = read_settled(target, follow=False)
     new = text.text[: seen.start] + status + text.text[seen.end :]
     after = Text(target, ((BOM if text.bom else "") + new).encode("utf-8"))
     proof = find_status(after.text)

@@ -13,7 +13,7 @@ from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest_status
 from ..exchange import replace_unchanged
-from ..files import locked, read_settled
+from ..files import locked, read_settled, resolve_inside
 from .cells import read_cells, remember
 from .edit import add_row, change_status, find_cell
 
@@ -33,17 +33,19 @@ def set_status(
     status: str,
     *,
     state: str,
+    inside: str = "",
     expect: str | None = None,
     regress: bool = False,
     now: float | None = None,
 ) -> Change:
     """Set the status of the row with exactly this key. `state` is our folder for the lock and the backup;
+    `inside` the folder that a symbolic link may not lead out of (default: the board's own);
     `expect` makes it a compare-and-set; a step back needs `regress`. What already stands is not written."""
     os.makedirs(state, exist_ok=True)
-    target = os.path.realpath(path)
+    target = resolve_inside(path, inside or os.path.dirname(path) or ".")
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
-            cells = read_cells(read_settled(target))
+            cells = read_cells(read_settled(target, follow=False))
             index = find_cell(cells, key)
             change = Change(key, cells.cells[index][1] or "", status, cells.cells[index][2])
             if expect is not None and change.before != expect:
@@ -66,13 +68,13 @@ def set_status(
     raise _never_still(path, key)
 
 
-def put_row(path: str, key: str, status: str, *, state: str) -> None:
+def put_row(path: str, key: str, status: str, *, state: str, inside: str = "") -> None:
     """A row that is missing, with this status. ConflictError: it is there."""
     os.makedirs(state, exist_ok=True)
-    target = os.path.realpath(path)
+    target = resolve_inside(path, inside or os.path.dirname(path) or ".")
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
-            cells = read_cells(read_settled(target))
+            cells = read_cells(read_settled(target, follow=False))
             if any(cell[0] == key for cell in cells.cells):
                 raise ConflictError(f"{key} is there again", place=Place(path), hint="look again: bmad status")
             after = add_row(cells, key, status)
@@ -122,4 +124,4 @@ def check_word(status: str, kind: Kind) -> None:
 
 def _landed(target: str, key: str, status: str) -> bool:
     """Somebody wrote around us. Is our change in what stands there now?"""
-    return any(cell[:2] == (key, status) for cell in read_cells(read_settled(target)).cells)
+    return any(cell[:2] == (key, status) for cell in read_cells(read_settled(target, follow=False)).cells)

@@ -6,7 +6,7 @@ from ..core.errors import ConflictError, FileError, Place
 from ..core.graph import Edge, Graph, Source, build, sorted_by_waiting
 from ..core.statuses import Kind
 from ..exchange import replace_unchanged
-from ..files import Text, locked, read_settled, write_atomic
+from ..files import Text, locked, read_settled, resolve_inside, write_atomic
 from ..project.traces import BOARD_NAME
 from .sprint import Board, Row, board_from_text
 from .store import ROUNDS, backup_path
@@ -15,23 +15,23 @@ from .task_rows import named_task, new_board, planned, task_rows, with_lines
 from .tasks import DONE, TODO, Tasks, read_tasks
 
 
-def write_task_board(tasks: Tasks, kind: str, *, state: str, most: int = MOST) -> int:
-    """Rows for the tasks that have none yet; how many batches were added. `state`: our folder, for the lock."""
+def write_task_board(tasks: Tasks, kind: str, *, state: str, inside: str = "", most: int = MOST) -> int:
+    """Rows for the tasks that have none yet; how many batches were added. `state`: our folder, for the lock;
+    `inside`: the folder that a symbolic link may not lead out of (default: the tasks' own)."""
     path = os.path.join(tasks.folder, BOARD_NAME)
     os.makedirs(state, exist_ok=True)
+    target = resolve_inside(path, inside or tasks.folder)
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
-            before = board_from_text(read_settled(path)) if os.path.lexists(path) else None
+            before = board_from_text(read_settled(target, follow=False)) if os.path.lexists(target) else None
             lines = planned(tasks, before, kind, most)
             if not lines:
                 return 0
             after = new_board(lines) if before is None or not before.rows else with_lines(before, lines)
             _check(path, before, after, lines)
             if before is None:
-                write_atomic(path, after)
-            elif not replace_unchanged(
-                os.path.realpath(path), before.cells.text.raw, after, backup_path(state, path)
-            ):
+                write_atomic(target, after)
+            elif not replace_unchanged(target, before.cells.text.raw, after, backup_path(state, path)):
                 continue
             return sum(line.startswith("epic-") for line in lines)
     raise ConflictError(f"was changed {ROUNDS} times by somebody else meanwhile", place=Place(path))

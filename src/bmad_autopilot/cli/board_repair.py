@@ -38,12 +38,12 @@ def _item(facts: Facts, item: Repair) -> Item:
 
 
 def _apply(facts: Facts, repairs: list[Repair]) -> None:
-    state = facts.project.state_folder
+    state, inside = facts.project.state_folder, facts.project.inside
     for item in repairs:
         if item.file is not None:
-            repair_story_file(item.place.file, item.file, item.after, state=state)
+            repair_story_file(item.place.file, item.file, item.after, state=state, inside=inside)
         else:
-            set_status(facts.board.path, item.key, item.after, state=state, expect=item.before)
+            set_status(facts.board.path, item.key, item.after, state=state, inside=inside, expect=item.before)
 
 
 def _rows(facts: Facts, repairs: list[Repair]) -> list[dict[str, object]]:

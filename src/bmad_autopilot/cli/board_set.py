@@ -30,7 +30,8 @@ def set_(ctx: click.Context, key: str, status: str, force: bool, expect: str | N
     if not force:
         _refuse_early_end(facts.board, row, status)
     path = facts.board.path
-    change = set_status(path, row.key, status, state=facts.project.state_folder, expect=expect, regress=force)
+    state, inside = facts.project.state_folder, facts.project.inside
+    change = set_status(path, row.key, status, state=state, inside=inside, expect=expect, regress=force)
     place = f"({os.path.basename(path)}:{change.line})"
     if change.before == status:
         click.echo(clean(f"{row.key} is {status} already {place}"))

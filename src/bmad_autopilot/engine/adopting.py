@@ -2,9 +2,9 @@
 story it was at."""
 
 import os
-import shutil
 
 from ..core.errors import ConflictError, FileError, Place
+from ..files import copy_file
 from ..project.open import Project
 from ..runs.adoption import COMMANDS, LeftBehind, left_behind
 from ..runs.agent_state import AgentState, read_agent_state
@@ -40,7 +40,7 @@ class LeftRunning(ConflictError):
 
 def adopt_lane(lane: Lane, left: LeftBehind, folder: str) -> Lane:
     """What is asked in its story's agent-state file is asked first, and what was answered there is told."""
-    shutil.copyfile(left.path, os.path.join(folder, KEPT))
+    copy_file(left.path, os.path.join(folder, KEPT))
     return lane._replace(adopted=left.story)
 
 

@@ -21,6 +21,12 @@ class Books(NamedTuple):
     deferred: str
     state: str  # of agents: their questions
     review: str
+    folders: tuple[str, ...] = ()  # in which such files may lie
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that agents are told to write, whether it is there or not."""
+        return tuple(filter(None, (*self.kept_apart, self.state, self.review)))
 
     @property
     def kept_apart(self) -> tuple[str, ...]:
@@ -38,6 +44,7 @@ def books_of(project: Project, board: Board | None, row: Row | None, key: str) -
         f"{folder}/{DEFERRED}",
         agent_state(folder, key),
         review_file(folder, key),
+        tuple(filter(None, (project.folders.output, project.folders.planning, folder, project.folders.stories))),
     )
 
 

@@ -4,7 +4,7 @@ import os
 import select
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from ..agents.attempts import State, read_spec, state_of
@@ -21,13 +21,14 @@ from ..project.custom import EVIDENCE
 from ..runs.layout import find_attempts, runs_folder
 from ..workflows.contract import agent_state, review_file
 from ..workflows.pipelines import BUILD, CODE_REVIEW, CREATE, DEV, PIPELINES
+from .books import books_of
 from .doors import CallId, CallOrder, Tree
 from .evidence import Evidence
 from .harvesting import Harvest, examine, harvest
 from .lane import Lane
 from .plain_environment import plain_environment
 from .policy import checks_of
-from .snapshots import restore_purpose
+from .snapshots import Replaced, put_back_replaced, restore_purpose
 from .task import Task
 from .wakeups import FileWatch
 
@@ -55,13 +56,29 @@ def finish_task(task: Task, folder: str) -> ExecutionResult | None:
         if state_of(folder) is State.NEW:
             return None
         done = examine(folder, task.project.config)
+        replaced = _put_back(task, folder, done)
         restore_purpose(folder, task.project.root.checkout)
         if _awaits_evidence(task) and done.verdict.outcome is Outcome.COMPLETED:
             result = _await_evidence(task, folder, done, board)
         else:
             result = _result(task, folder, done)
+        if replaced:
+            what = "; ".join(f"{one.path} was {one.found}" for one in replaced)
+            message = f"it replaced files, which were put back: {what}"
+            result = ExecutionResult(FAILED, task.story, done.result.exit, done.verdict.outcome, message)
         harvest(folder, task.project.config)  # last of all: until then a crash of ours leaves it to be adopted
     return result
+
+
+def _put_back(task: Task, folder: str, done: Harvest) -> list[Replaced]:
+    """What the call replaced by a link, a device, a pipe or a folder, before anything that it left is read."""
+    git = Git(task.project.root.checkout)
+    books = books_of(task.project, None, None, task.story)
+    found = put_back_replaced(folder, books, git, done.spec.tree, None)
+    with suppress(FileError, UsageError):
+        books = Evidence(task.project, task.story).books
+        found = put_back_replaced(folder, books, git, done.spec.tree, None)
+    return found
 
 
 @contextmanager

@@ -18,7 +18,7 @@ MAX_STATE = 1024 * 1024
 def _read(path: str) -> dict[str, object]:
     """A state file as agents write it; what is none of ours to understand says nothing."""
     try:
-        data = json.loads(read_bytes(path, limit=MAX_STATE).decode("utf-8-sig"))
+        data = json.loads(read_bytes(path, limit=MAX_STATE, follow=False).decode("utf-8-sig"))
     except (FileError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -171,6 +171,8 @@ def _set_rows(project: Project, at: Checkpoint) -> None:
         rows = read_board(path).rows
     except FileError:
         return  # the loop says so, better than we can
+    state, inside = project.state_folder, project.inside
     for key, raw in at.rows.items():
         if key in rows and rows[key].status.raw != raw:
-            set_status(path, key, raw, state=project.state_folder, expect=rows[key].status.raw, regress=True)
+            expect = rows[key].status.raw
+            set_status(path, key, raw, state=state, inside=inside, expect=expect, regress=True)

@@ -35,7 +35,19 @@ from .doors import Asked, CallOrder, Gathered, Tree
 from .harvesting import Harvest, harvest
 from .lane import Lane
 from .review_files import review_of
-from .snapshots import SPEC, STORY, board_before, keep_state, read_kept, restore_purpose, settings_changed
+from .snapshots import (
+    SPEC,
+    STORY,
+    Layout,
+    Replaced,
+    board_before,
+    keep_state,
+    put_back_replaced,
+    read_kept,
+    read_left,
+    restore_purpose,
+    settings_changed,
+)
 from .touching import Cleaned, between_calls, paths_by_hand, take_out, touched_paths, users_paths
 
 BUILD_AUTO = "build-auto"
@@ -53,6 +65,7 @@ class Place(NamedTuple):
     dirty: frozenset[str]  # paths that were dirty before the run began
     calls: tuple[str, ...] = ()  # the folders of the story's calls, in order
     handed_over: frozenset[str] = frozenset()  # of those after which it was in a person's hands
+    layout: Layout | None = None  # before the call; None: as its folder has it
 
 
 def gather(place: Place, order: CallOrder, tree_of: Callable[[Result, str], Tree]) -> Gathered:
@@ -64,6 +77,7 @@ def gather_ended(
 ) -> Gathered:
     """The same for a call whose end is known already."""
     before = board_before(place.folder)
+    replaced = _put_back(place, order, done.spec)
     now = _board(place.project)
     row = now.rows.get(order.story) if now else None
     books = books_of(place.project, now, row, order.story)
@@ -77,7 +91,8 @@ def gather_ended(
     ended = _board_at_end(place, held, before) or now
     left = ended.rows.get(order.story) if ended else None
     look = _work_look(place, order, spec, result, tree, held, books, before, ended, row)
-    look = look._replace(users_files=cleaned.left_in)
+    put_back = tuple((one.path, one.found) for one in replaced)
+    look = look._replace(users_files=cleaned.left_in, replaced=put_back)
     return Gathered(
         done.verdict,
         result.seconds,
@@ -103,6 +118,13 @@ def _without_users_files(place: Place, spec: Spec, result: Result, books: Books)
     own |= touched_paths(place.git, place.calls[:-1], lambda: (None, None))
     own |= paths_by_hand(place.git, place.calls, place.handed_over, spec.tree)
     return take_out(place.git, spec, result, users_paths(place.git, spec, own) | place.dirty)
+
+
+def _put_back(place: Place, order: CallOrder, spec: Spec) -> list[Replaced]:
+    """Before anything that the call left is read."""
+    now = _board(place.project)
+    books = books_of(place.project, now, now.rows.get(order.story) if now else None, order.story)
+    return put_back_replaced(place.folder, books, place.git, spec.tree, place.layout)
 
 
 def _retrospective(place: Place) -> str:
@@ -221,7 +243,7 @@ def _from_top(top: str, path: str) -> str:
 
 
 def _document(top: str, path: str | None) -> Document | None:
-    raw = read_kept(path) if path else None
+    raw = read_left(path, top) if path else None
     return Document(_from_top(top, path), raw) if path and raw is not None else None
 
 
@@ -260,7 +282,7 @@ def _review(place: Place, books: Books) -> ReviewVerdict:
     raw = read_kept(review_of(books))
     path = books.story or books.spec
     before = read_kept(f"{place.folder}/{STORY if books.story else SPEC}")
-    now = read_kept(path) if path else None
+    now = read_left(path, place.git.top) if path else None
     return read_verdict(raw, _story(path, now), _story(path, before))
 
 

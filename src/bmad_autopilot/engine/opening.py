@@ -59,4 +59,5 @@ def _set_before(task: Task) -> None:
     row = Evidence(task.project, task.story).row
     if task.step.before == IN_PROGRESS and row.meaning in (BACKLOG, READY):
         board, state = task.project.require_board(), task.project.state_folder
-        set_status(board, row.key, IN_PROGRESS, state=state, expect=row.status.raw)
+        inside = task.project.inside
+        set_status(board, row.key, IN_PROGRESS, state=state, inside=inside, expect=row.status.raw)

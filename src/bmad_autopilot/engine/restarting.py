@@ -145,14 +145,16 @@ def _refuse_later_work(git: Git, story: StoryRecord, paths: list[str]) -> None:
 
 def _set_rows(project: Project, board: Board, row: Row, after: str) -> str:
     """The story's; and its epic's, which is not done any more. That one's key."""
-    path, state = project.require_board(), project.state_folder
+    path = project.require_board()
+    state, inside = project.state_folder, project.inside
     if row.meaning != after:
-        set_status(path, row.key, after, state=state, expect=row.status.raw, regress=True)
+        set_status(path, row.key, after, state=state, inside=inside, expect=row.status.raw, regress=True)
     epics = (one for one in board.rows.values() if one.kind is Kind.EPIC and one.number == row.epic)
     epic = next((one for one in epics if one.meaning == DONE), None)
     if epic is None or after == DONE:
         return ""
-    set_status(path, epic.key, IN_PROGRESS, state=state, expect=epic.status.raw, regress=True)
+    expect = epic.status.raw
+    set_status(path, epic.key, IN_PROGRESS, state=state, inside=inside, expect=expect, regress=True)
     return epic.key
 
 

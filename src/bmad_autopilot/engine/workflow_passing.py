@@ -69,7 +69,7 @@ def _variables(folder: str) -> tuple[dict[str, Any], str]:
     if not os.path.lexists(path):
         return {}, ""
     try:
-        return read_variables(read_bytes(path, limit=8 * MAX_ALL)), ""
+        return read_variables(read_bytes(path, limit=8 * MAX_ALL, follow=False)), ""
     except FileError as error:
         return {}, error.message
     except ValueError as error:
@@ -81,7 +81,7 @@ def _written(folder: str) -> str | None:
     if os.path.islink(path) or not os.path.lexists(path):
         return None
     try:
-        return read_bytes(path, limit=MAX_FILE).decode("utf-8", "replace")
+        return read_bytes(path, limit=MAX_FILE, follow=False).decode("utf-8", "replace")
     except FileError:
         return None
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, NamedTuple
@@ -77,7 +78,7 @@ def _run(
     command: str, cwd: str, environment: Mapping[str, str], log: str, seconds: float, ends: Ends | None
 ) -> _Heard:
     try:
-        file = open(log, "wb", buffering=0)  # noqa: SIM115
+        file = _new_log(log)
     except OSError as error:
         raise FileError(f"cannot be written: {error.strerror}", place=Place(log)) from None
     with file:
@@ -101,6 +102,14 @@ def _run(
                 return _listen(child, file, log, time.monotonic() + seconds, ends, secrets)
             finally:
                 _end(child)
+
+
+def _new_log(path: str) -> IO[bytes]:
+    """A new file: what an agent may have put in its place is removed, not written through."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    return os.fdopen(os.open(path, flags, 0o666), "wb", buffering=0)
 
 
 def _listen(

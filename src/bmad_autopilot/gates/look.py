@@ -34,6 +34,9 @@ class WorkLook(NamedTuple):
     descends: bool = True  # HEAD from the baseline
     same_branch: bool = True
     outside: tuple[str, ...] = ()  # paths changed in other work trees during this attempt
+    replaced: tuple[
+        tuple[str, str], ...
+    ] = ()  # files the attempt replaced: path, what stood there; put back since
     settings: tuple[str, ...] = ()  # of the repository, changed by the story's calls: `.git/hooks/pre-push`
     commands: tuple[str, ...] = ()  # the project's checks, from the policy
     bookkeeping: frozenset[str] = frozenset()  # ours alone to write. Not the board: a row of an agent is a claim

@@ -7,7 +7,7 @@ from ..project.state_files import owner_of
 from .asked import names_path
 from .globs import matches
 from .look import WorkLook
-from .objections import Objection, foul, listed
+from .objections import SHOWN, Objection, foul, listed
 
 LINK = "120000"
 SUBMODULE = "160000"
@@ -33,6 +33,13 @@ def misplaced(look: WorkLook) -> Iterator[Objection]:
     links = [change.path for change in look.changes if change.mode == LINK and _leads_out(look, change)]
     if links:
         yield foul("link-outside", f"{listed(links)} is a link that leads out of the work tree.")
+    if look.replaced:
+        what = "; ".join(f"{listed([path])} was {found}" for path, found in look.replaced[:SHOWN])
+        yield foul(
+            "file-replaced",
+            f"Files were replaced by something else: {what}. They were put back as they were before this call. "
+            "Write into the file itself, and leave its folder in place.",
+        )
     nested = [change.path for change in look.changes if _is_nested(look, change)]
     if nested:
         yield foul("nested-repository", f"{listed(nested)} is a git repository inside this one, new or moved.")

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from ..files import copy_file
 from .git import Git, check_revision
 from .paths import encode
 
 GITLINK = "160000"
+MAX_INDEX = 1024 * 1024 * 1024  # bytes: ten million files
 _NOTHING = "000000"
 
 
@@ -53,11 +55,9 @@ def copied_index(git: Git) -> Iterator[str]:
 def _copy(original: str, copy: str) -> None:
     """With its time: git reads again each file as young as the index, because it may have changed in the same
     tick without a trace. In a copy that seems younger, such a change would be missed."""
-    with open(original, "rb") as source, open(copy, "wb") as target:
-        shutil.copyfileobj(source, target)
-        target.flush()
-        info = os.fstat(source.fileno())
-        os.utime(target.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
+    info = os.lstat(original)
+    copy_file(original, copy, limit=MAX_INDEX)
+    os.utime(copy, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def compare_index(git: Git, tree: str, *, index: str | None = None) -> dict[str, Difference]:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from .git import Git, GitError
 
@@ -200,7 +200,7 @@ def _logged(git: Git, before: Standing) -> list[str]:
     now = _resolve(git, "HEAD")
     found: list[str] = []
     try:
-        with open(_log(git), "rb") as handle:
+        with _plain(_log(git)) as handle:
             handle.seek(before.log)
             found = [line.split(b" ", 2)[1].decode() for line in handle.read(MAX_LOG).splitlines() if b" " in line]
     except (OSError, UnicodeDecodeError):
@@ -222,10 +222,15 @@ def _log(git: Git) -> str:
 def _kept(git: Git, name: str) -> str:
     """The beginning of a file of git's own; empty: it is not there."""
     try:
-        with open(os.path.join(git.git_dir, name), encoding="utf-8", errors="replace") as handle:
-            return handle.read(MAX_NOTE)
+        with _plain(os.path.join(git.git_dir, name)) as handle:
+            return handle.read(MAX_NOTE).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _plain(path: str) -> BinaryIO:
+    """Opened without waiting for a pipe's writer, and not through a link."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
 def _resolve(git: Git, revision: str) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from ..core.errors import ConflictError, FileError, Place
 from .git import Git, check_revision
-from .index import GITLINK, Difference, compare_index, copied_index, write_entries
+from .index import GITLINK, Difference, compare_index, copied_index, empty_index, write_entries
 from .paths import encode, is_inside, join, show
 from .saving import check_ref
 from .staging import put_in, sort_out
@@ -36,6 +36,26 @@ def put_back(git: Git, tree: str, paths: Iterable[str], *, saved: str) -> list[s
     if files:
         git.ask("checkout-index", "-f", "-u", "-z", "--stdin", feed=join(files))
     return sorted(to_do)
+
+
+def restore_missing(git: Git, tree: str, path: str) -> list[str]:
+    """Write what `tree` holds at this path, or below it, wherever nothing is there now. Nothing is overwritten,
+    and git's index stays as it is. Returns the paths written."""
+    check_revision(tree)
+    if not is_inside(path):
+        return []
+    rows = git.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, "--", path).fields
+    missing = [name for name in rows if _is_missing(git.top, name)]
+    if missing:
+        with empty_index() as index:
+            git.ask("read-tree", tree, index=index)
+            git.ask("checkout-index", "-q", "-z", "--stdin", feed=join(missing), index=index)
+    return missing
+
+
+def _is_missing(top: str, path: str) -> bool:
+    """Nothing is there, and no link or file stands where one of its folders belongs."""
+    return not os.path.lexists(os.path.join(top, path)) and _is_free(top, path, frozenset())
 
 
 def _to_do(git: Git, tree: str, named: Set[str], saved: str) -> dict[str, Difference]:

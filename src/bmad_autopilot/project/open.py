@@ -8,6 +8,7 @@ from ..core.errors import Place
 from .bmad import BOARD_OF_6, MIGRATE, Bmad, Era, Ticketing, detect_bmad, detect_tickets
 from .config import Config, load_config
 from .folders import Folders, Found, find_folders, require_board
+from .gitdir import find_work_tree
 from .layers import BmadSettings, read_settings
 from .root import Root, find_root
 
@@ -45,6 +46,12 @@ class Project(NamedTuple):
         client, home = self.config.client_of(agent), os.path.expanduser("~")
         own = (find_own_skill(place, client, home, name) for place in self.root.places)
         return found if found is not None else next((skill for skill in own if skill is not None), None)
+
+    @property
+    def inside(self) -> str:
+        """The folder that no symbolic link may lead out of where something is written: the work tree."""
+        tree = find_work_tree(self.root.checkout) if self.root.common_dir else None
+        return tree.top if tree is not None else self.root.checkout
 
     @property
     def state_folder(self) -> str:

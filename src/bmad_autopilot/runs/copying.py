@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 from ..core.errors import FileError, Place
-from ..files import write_atomic
+from ..files import copy_file, kind_of, write_atomic
 from .checkpoints import Checkpoint, entries_until
 from .journal import NAME as JOURNAL
 from .journal_lines import Entry, make
 from .questions import FOLDER as QUESTIONS
 
+MAX_COPIED = 1024 * 1024 * 1024  # bytes of one file: the log of a long call is the largest
 _KEPT = ("left-out", "settings.toml")  # files that a run begins with
 
 
@@ -24,8 +25,7 @@ def copy_run(at: Checkpoint, folder: str, head: Mapping[str, Any], forked: Entry
     if not entries:
         raise FileError("has no entry up to this checkpoint", place=Place(os.path.join(at.folder, JOURNAL)))
     for name in _KEPT:
-        with suppress(FileNotFoundError):
-            shutil.copyfile(os.path.join(at.folder, name), os.path.join(folder, name))
+        _copy(os.path.join(at.folder, name), os.path.join(folder, name))
     _copy_steps(at.folder, folder, {_number(entry) for entry in entries if entry.kind == "step"})
     _copy_questions(at.folder, folder, {str(entry.data.get("question")) for entry in entries if _asks(entry)})
     _copy_artefacts(at.folder, folder, entries)
@@ -49,15 +49,15 @@ def _copy_steps(old: str, new: str, numbers: set[int]) -> None:
     with suppress(FileNotFoundError):
         for name in os.listdir(f"{old}/steps"):
             if name.split("-")[0].isdigit() and int(name.split("-")[0]) in numbers:
-                shutil.copytree(f"{old}/steps/{name}", f"{new}/steps/{name}", copy_function=_link, symlinks=True)
+                shutil.copytree(f"{old}/steps/{name}", f"{new}/steps/{name}", copy_function=_link, ignore=_odd)
 
 
 def _copy_questions(old: str, new: str, ids: set[str]) -> None:
     for id in sorted(ids):
         name = f"{int(id[1:]):03}.json" if id[1:].isdigit() else ""
-        with suppress(FileNotFoundError):
+        if name:
             os.makedirs(f"{new}/{QUESTIONS}", exist_ok=True)
-            shutil.copyfile(f"{old}/{QUESTIONS}/{name}", f"{new}/{QUESTIONS}/{name}")
+            _copy(f"{old}/{QUESTIONS}/{name}", f"{new}/{QUESTIONS}/{name}")
 
 
 def _copy_artefacts(old: str, new: str, entries: list[Entry]) -> None:
@@ -67,13 +67,24 @@ def _copy_artefacts(old: str, new: str, entries: list[Entry]) -> None:
         path = os.path.normpath(str(page.get("path", "")) if isinstance(page, dict) else "")
         if path.startswith("artefacts/"):
             os.makedirs(os.path.dirname(f"{new}/{path}"), exist_ok=True)
-            with suppress(FileNotFoundError):
-                shutil.copyfile(f"{old}/{path}", f"{new}/{path}")
+            _copy(f"{old}/{path}", f"{new}/{path}")
+
+
+def _copy(source: str, target: str) -> None:
+    """One that is missing is no error; a link or a device in its place is, because agents can write there."""
+    if os.path.lexists(source):
+        copy_file(source, target, limit=MAX_COPIED)
+
+
+def _odd(folder: str, names: list[str]) -> list[str]:
+    """A link, a pipe or a device that an agent left in a folder of ours stays behind."""
+    kept = ("a regular file", "a directory")
+    return [name for name in names if kind_of(os.path.join(folder, name)) not in kept]
 
 
 def _link(source: str, target: str) -> str:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
+        copy_file(source, target, limit=MAX_COPIED)
     return target

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from ..board.store import ROUNDS, backup_path
 from ..core.errors import ConflictError, FileError, Place
 from ..exchange import replace_unchanged
-from ..files import Text, locked, read_settled, sync_folder, write_beside
+from ..files import Text, locked, read_settled, resolve_inside, sync_folder, write_beside
 from .flow_state import CURRENT_FIELDS, FlowState, LastSession, plain, read_flow_state
 from .flow_state_writing import written_flow_state
 
@@ -19,7 +19,7 @@ _LISTS = ("completed", "decisions", "retries", "blockers")
 
 def load_flow_state(path: str, *, inside: str) -> FlowState | None:
     """What the file says; None where there is none. A FileError where it cannot be read as text."""
-    text = _read(path, _target(path, inside))
+    text = _read(path, resolve_inside(path, inside))
     return read_flow_state(text) if text else None
 
 
@@ -29,7 +29,7 @@ def set_flow_state(
     """Have the file say what is wanted; returns what it says then. `inside`: the folder that no link may lead out
     of. `state`: our own folder, for the lock and the backup. `seen`: what `wanted` was made from, if that was read
     earlier; what others have changed since then stays, unless we change it too."""
-    target = _target(path, inside)
+    target = resolve_inside(path, inside)
     _make_folder(state)
     with locked(os.path.join(state, "flow-state.lock")):
         for _ in range(ROUNDS):
@@ -73,23 +73,10 @@ def _all(seen: Sequence[T], wanted: Sequence[T], now: Sequence[T]) -> tuple[T, .
     return (*now, *(one for one in wanted[len(seen) :] if one not in theirs))
 
 
-def _target(path: str, inside: str) -> str:
-    real = os.path.realpath(path)
-    if real.startswith(os.path.realpath(inside).rstrip(os.sep) + os.sep):
-        return real
-    raise FileError(
-        "leads out of the project",
-        place=Place(path),
-        found=f"a link to {real}",
-        expected=f"a file below {inside}",
-        hint="put the file itself in the place of the link",
-    )
-
-
 def _read(path: str, target: str) -> Text | None:
     if not os.path.lexists(target):
         return None
-    text = read_settled(target)
+    text = read_settled(target, follow=False)
     _refuse_too_large(path, len(text.raw), "is too large to be read")
     return text
 

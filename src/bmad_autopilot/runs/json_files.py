@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from ..core.errors import FileError, Place
-from ..files import read_text, write_atomic
+from ..files import Text, read_bytes, write_atomic
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -19,7 +19,7 @@ def read_object(path: str, *, hint: str | None = None) -> Object | None:
         raise FileError("is a link", place=Place(path), expected="a file", hint=hint or f"rm {path}")
     if not os.path.lexists(path):
         return None
-    text = read_text(path, limit=MAX_BYTES).text
+    text = Text(path, read_bytes(path, limit=MAX_BYTES, follow=False)).text
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:

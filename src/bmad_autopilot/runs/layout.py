@@ -76,6 +76,12 @@ def attempts_of(run: str, number: int) -> list[str]:
     return [f"{steps}/{step}/{name}" for name in sorted(names, key=lambda name: int(name.split("-")[1]))]
 
 
+def calls_of(run: str) -> list[str]:
+    """The folders of all calls of a run, the first one first."""
+    numbers = sorted(int(match["number"]) for name in _folders(f"{run}/steps") if (match := _STEP.match(name)))
+    return [folder for number in numbers for folder in attempts_of(run, number)]
+
+
 def find_runs(runs: str) -> list[tuple[str, str]]:
     """Session and name of every run that is not in the archive."""
     sessions = (session for session in _folders(runs) if session != ARCHIVE)

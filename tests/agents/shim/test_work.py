@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.agents.shim.work import _copy as copy_index
 from bmad_autopilot.agents.shim.work import changes, is_changed, look
 from tests.agents.stubs import repository
 from tests.support import git
@@ -95,3 +96,27 @@ def test_a_branch_that_goes_on_by_itself_is_no_change_of_an_agents(tmp_path: Pat
     (tree / "stray.txt").unlink()
     git(tree, "switch", "--quiet", "--create", "elsewhere")
     assert is_changed(str(tree), environment, before)
+
+
+@pytest.mark.parametrize("odd", ["a link to a device", "a link to a file", "a pipe", "a folder"])
+def test_an_index_that_is_no_file_is_not_copied(tmp_path: Path, odd: str) -> None:
+    """A copy of /dev/zero would never end, and opening a pipe would wait for a writer."""
+    index = tmp_path / "index"
+    (tmp_path / "users").write_text("mine")
+    make = {
+        "a link to a device": lambda: index.symlink_to("/dev/zero"),
+        "a link to a file": lambda: index.symlink_to(tmp_path / "users"),
+        "a pipe": lambda: os.mkfifo(index),
+        "a folder": lambda: index.mkdir(),
+    }
+    make[odd]()
+    copy_index(str(index), str(tmp_path / "copy"))
+    assert not (tmp_path / "copy").exists()
+
+
+def test_our_copy_of_the_index_is_not_written_through_a_link(tmp_path: Path) -> None:
+    tree, users = repository(tmp_path / "tree"), tmp_path / "users"
+    users.write_text("mine")
+    (tmp_path / "index").symlink_to(users)
+    assert look(str(tree), dict(os.environ), str(tmp_path / "index")).tree is not None
+    assert users.read_text() == "mine"

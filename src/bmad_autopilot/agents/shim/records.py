@@ -48,7 +48,7 @@ def claim_start(folder: str, pid: int) -> bool:
 def read_started(folder: str) -> tuple[int, float] | None:
     """The shim's pid and when it started the agent."""
     try:
-        with open(f"{folder}/{STARTED}") as file:
+        with os.fdopen(os.open(f"{folder}/{STARTED}", os.O_RDONLY | PLAIN)) as file:
             pid, at = file.read(100).split()
         return int(pid), float(at)
     except (OSError, ValueError):
@@ -57,7 +57,7 @@ def read_started(folder: str) -> tuple[int, float] | None:
 
 def reserve_result(folder: str) -> None:
     """By the starter, who can still refuse."""
-    fd = os.open(f"{folder}/{_RESERVED}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{folder}/{_RESERVED}", os.O_WRONLY | os.O_CREAT | PLAIN, 0o600)
     try:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, _ROOM)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import time
 
+from .records import PLAIN
 from .signals import signal
 
 SECONDS = 60.0
@@ -139,14 +141,24 @@ def _files(look: list[str]) -> list[str]:
 
 
 def _copy(source: str, target: str) -> None:
+    """Only a regular file, up to its present size, and never through a link on either side: the agent can write to
+    both places."""
+    _remove(target)
     try:
-        with open(source, "rb") as old, open(target, "wb") as new:
-            while data := old.read(1 << 20):
+        with (
+            os.fdopen(os.open(source, os.O_RDONLY | PLAIN), "rb") as old,
+            os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600), "wb") as new,
+        ):
+            info = os.fstat(old.fileno())
+            left = info.st_size if stat.S_ISREG(info.st_mode) else 0
+            while left > 0 and (data := old.read(min(left, 1 << 20))):
                 new.write(data)
+                left -= len(data)
             # git reads a file again that was written in the same tick as the index: by the index's own time.
             new.flush()
-            info = os.fstat(old.fileno())
-            os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.utime(new.fileno(), ns=(info.st_atime_ns, info.st_mtime_ns))
+        if not stat.S_ISREG(info.st_mode):
+            _remove(target)
     except OSError:  # no index yet: git makes one
         _remove(target)
 

@@ -12,6 +12,7 @@ from ...github.git import Git
 from ...github.history import is_ancestor
 from ...workflows.contract import threads_file
 from ..doors import CallOrder, Gathered
+from ..snapshots import set_aside
 from .threads import DISAGREES, FIXED
 
 MAX_FILE = 512 * 1024
@@ -25,15 +26,14 @@ Known = Callable[[str, str], str]
 
 def set_aside_answers(folder: str, key: str, attempt: str) -> None:
     """What is there after the call is the call's."""
-    with suppress(FileNotFoundError):
-        os.replace(threads_file(folder, key), os.path.join(attempt, OLD))
+    set_aside(threads_file(folder, key), os.path.join(attempt, OLD))
 
 
 def with_answers(got: Gathered, order: CallOrder, folder: str, git: Git) -> Gathered:
     if not (order.points or order.must_change):
         return got
     try:
-        raw: bytes | None = read_bytes(threads_file(folder, order.story), limit=MAX_FILE)
+        raw: bytes | None = read_bytes(threads_file(folder, order.story), limit=MAX_FILE, follow=False)
     except FileError:
         raw = None
     return judge_answers(got, order, raw, lambda commit, since: _known(git, commit, since, got.remade))

@@ -8,7 +8,7 @@ from ...board.tasks import DONE as FINISHED
 from ...board.tasks import TODO, read_tasks
 from ...core.errors import ConflictError, Place
 from ...core.statuses import DONE
-from ...files import read_bytes, write_atomic
+from ...files import read_bytes, resolve_inside, write_atomic
 from ...project.open import Project
 from ...project.traces import REPORTS_FOLDER
 from ...runs.layout import folder_name, runs_folder
@@ -43,9 +43,10 @@ def _write_report(project: Project, kind: str, rows: list[TaskRow]) -> str:
     path = report_path(project, kind)
     keys = frozenset(one.row.key for one in rows)
     text = report_text(kind, rows, work_of(runs_folder(project.root.path), keys)).encode()
-    if not os.path.isfile(path) or read_bytes(path) != text:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomic(path, text)
+    target = resolve_inside(path, project.inside)
+    if not os.path.lexists(target) or read_bytes(target, follow=False) != text:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_atomic(target, text)
     return path
 
 

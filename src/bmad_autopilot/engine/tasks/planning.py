@@ -31,7 +31,7 @@ def plan_tasks(project: Project, kind: str, session: str, told: Told) -> tuple[B
     for one in tasks.diagnostics:
         if one.severity is Severity.WARNING:
             told("notice", {"text": str(one)}, time.time())
-    write_task_board(tasks, kind, state=project.state_folder)
+    write_task_board(tasks, kind, state=project.state_folder, inside=project.inside)
     board = read_board(path)
     rows = task_rows(board, tasks)
     _refuse_missing(path, rows)
@@ -79,6 +79,6 @@ def _follow_folder(project: Project, rows: list[TaskRow], told: Told) -> bool:
     """A person who has moved a task's file to done/ has said that it is done."""
     moved = [one for one in rows if one.task and one.task.state == FINISHED and one.row.meaning not in OVER]
     for one in moved:
-        set_status(project.require_board(), one.row.key, DONE, state=project.state_folder)
+        set_status(project.require_board(), one.row.key, DONE, state=project.state_folder, inside=project.inside)
         told("notice", {"text": f"{one.row.key} is done: its file lies in done/"}, time.time())
     return bool(moved)

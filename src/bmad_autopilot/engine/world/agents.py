@@ -10,6 +10,7 @@ from ...agents.shim import records
 from ...agents.verdicts import is_harvested
 from ...core.errors import AutopilotError, ConflictError, FileError
 from ...core.owes import Owes
+from ...files import refuse_links
 from ...github.staging import stage
 from ...project.custom import EVIDENCE
 from ...runs.agent_state import clear, read_agent_state
@@ -25,7 +26,7 @@ from ..closing import DEAF_SECONDS, RESCAN
 from ..delivery.answers import set_aside_answers, with_answers
 from ..doors import Asked, Caller, CallId, CallOrder, Gathered
 from ..evidence import Evidence
-from ..snapshots import STATE, STORY, keep_before
+from ..snapshots import STATE, STORY, keep_before, layout_of
 from .people import PeopleDoors
 from .repository import RepositoryDoors
 
@@ -69,7 +70,10 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
 
     def start(self, order: CallOrder) -> None:
         folder = self.folder(order.id)
-        if state_of(folder) is not State.NEW or not self.slot.take():
+        if state_of(folder) is not State.NEW:
+            return
+        refuse_links(self.run, folder)
+        if not self.slot.take():
             return
         books = self.books(order.story)
         project, step = self.project, order.step
@@ -104,6 +108,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
 
         def ready() -> None:
             keep_before(folder, books, project.root.checkout)
+            self._layout = layout_of(books, project.root.checkout)
             if order.points:
                 set_aside_answers(project.folders.implementation, order.story, folder)
             if step.owes is Owes.VERDICT:
@@ -165,7 +170,15 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         folder = self.folder(order.id)
         handed_over = frozenset(map(self.folder, order.handed_over))
         place = Place(
-            self.project, self.git, self.lane, folder, self._first(order), self.dirty, calls, handed_over
+            self.project,
+            self.git,
+            self.lane,
+            folder,
+            self._first(order),
+            self.dirty,
+            calls,
+            handed_over,
+            self.layout(),
         )
         got = gather(place, order, self.tree_of)
         return with_answers(got, order, self.project.folders.implementation, self.git)

@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 from ...board.sprint import Board, read_board
 from ...core.errors import FileError
+from ...files import not_regular, resolve_inside
 from ...github.git import Git
 from ...project.open import Project
 from ...runs.journal import Journal
-from ...runs.layout import attempt_folder
+from ...runs.layout import attempt_folder, calls_of
 from ..books import Books, books_of
 from ..doors import CallId
 from ..lane import Lane
 from ..onlookers import Human, Told
 from ..seats import Seat
+from ..snapshots import Layout, kept_layout, replaced
 from ..waiting import Waiting
 
 
@@ -42,6 +44,7 @@ class Ground:
         self.held_back: Callable[[], bool] = lambda: False  # all lanes are, together
         self.checkout_taken: Callable[[], str] = lambda: ""  # by another lane
         self.git = Git(project.root.checkout)
+        self._layout: Layout | None = None
         self.dirty = frozenset(lane.dirty)  # paths that somebody had changed before we began
 
     def now(self) -> float:
@@ -65,7 +68,20 @@ class Ground:
         return os.path.join(self.run, "checks", code[:16] or "none")
 
     def board(self) -> Board:
-        return read_board(self.project.require_board())
+        """A FileError also where it was replaced since the last call, or leads out of the project by a link."""
+        path = self.project.require_board()
+        found = replaced(self.layout(), path)
+        if found is not None:
+            raise not_regular(found.path, "was replaced since the last agent call", found.found)
+        resolve_inside(path, self.project.inside)
+        return read_board(path)
+
+    def layout(self) -> Layout:
+        """Before the run's last call. Kept in memory, because agents can write to the call's folder."""
+        if self._layout is None:
+            kept = map(kept_layout, reversed(calls_of(self.run)))
+            self._layout = next((one for one in kept if one is not None), {})
+        return self._layout
 
     def books(self, key: str) -> Books:
         try:

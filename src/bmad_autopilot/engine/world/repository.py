@@ -10,7 +10,7 @@ from ...board.sprint import board_from_text
 from ...core.errors import AutopilotError
 from ...core.records import Check
 from ...core.statuses import DONE
-from ...files import Text, write_atomic
+from ...files import Text, refuse_links, write_atomic
 from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
@@ -176,6 +176,7 @@ class RepositoryDoors(Ground):
         from ...gates.checks import run_checks
 
         folder = self.check_folder(code)
+        refuse_links(self.run, folder)
         seconds = self.project.config.check_timeout * 60.0
         root = self.project.root.checkout
         report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds)

@@ -7,6 +7,7 @@ import uuid
 from ...agents.attempts import State, state_of
 from ...core.errors import ConflictError, FileError
 from ...core.owes import Owes
+from ...files import refuse_links
 from ...gates.look import WorkLook
 from ...project.skills import Skill
 from ...runs.agent_state import clear, read_agent_state
@@ -68,6 +69,7 @@ class WorkflowWorld(World):
         folder = os.path.abspath(self.folder(order.id))
         if state_of(folder) is not State.NEW:
             return
+        refuse_links(self.run, self.folder(order.id))
         if order.id.attempt == 1:
             clear(self.books(order.story).state)  # of another run: nobody's question any more
         hand_in(folder, order.variables)

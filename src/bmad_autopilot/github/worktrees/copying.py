@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,7 +32,7 @@ def is_same(one: str, other: str) -> bool:
     if not all(stamps) or any(stamp.startswith("->") for stamp in stamps):
         return stamps[0] == stamps[1] != ""
     try:
-        with open(one, "rb") as mine, open(other, "rb") as theirs:
+        with _plain(one) as mine, _plain(other) as theirs:
             while True:
                 chunk = mine.read(_CHUNK)
                 if chunk != theirs.read(_CHUNK):
@@ -42,6 +41,15 @@ def is_same(one: str, other: str) -> bool:
                     return True
     except OSError:
         return False
+
+
+def _plain(path: str) -> BinaryIO:
+    """A regular file, opened neither through a link nor waiting for a pipe's writer."""
+    handle = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+        handle.close()
+        raise OSError(errno.EINVAL, "is no regular file")
+    return handle
 
 
 def is_safe_link(top: str, path: str) -> bool:
@@ -109,7 +117,7 @@ def _put(target: str, write: Callable[[str], None]) -> None:
 def _copy_file(source: str, target: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     with (
-        os.fdopen(os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as reader,
+        _plain(source) as reader,
         os.fdopen(os.open(target, flags, 0o600), "wb") as writer,
     ):
         info = os.fstat(reader.fileno())
@@ -134,4 +142,7 @@ def _pour(reader: BinaryIO, writer: BinaryIO, size: int) -> None:
                 raise
     reader.seek(copied)
     writer.seek(copied)
-    shutil.copyfileobj(reader, writer, _CHUNK)
+    # What is appended meanwhile is not part of it.
+    while copied < size and (data := reader.read(min(size - copied, _CHUNK))):
+        writer.write(data)
+        copied += len(data)
