@@ -85,6 +85,15 @@ def resolve_inside(path: str, inside: str) -> str:
     )
 
 
+def refuse_shared(fd: int, path: str) -> None:
+    """A FileError if an open file has more names than one. For files that are written in place: under its other
+    name it may be a file of the user's, which an agent has linked here."""
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_nlink > 1:
+        found = kind_of(path) if not stat.S_ISREG(info.st_mode) else f"a file with {info.st_nlink} hard links"
+        raise not_regular(path, "cannot be written", found)
+
+
 def refuse_links(top: str, path: str) -> None:
     """A FileError if `top`, `path` or a folder between them is a symbolic link. For folders of our own, in which
     agents can write."""

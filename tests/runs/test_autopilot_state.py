@@ -128,7 +128,7 @@ def test_a_long_log_begins_anew_and_the_one_before_is_kept(tmp_path: Path) -> No
     assert sorted(os.listdir(tmp_path / ".autopilot")) == ["autopilot.log", "autopilot.log.1"]
 
 
-@pytest.mark.parametrize("kind", ["link", "folder", "pipe", "no folder"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "folder", "pipe", "no folder"])
 def test_what_cannot_be_written_holds_nothing_up(tmp_path: Path, kind: str) -> None:
     target, path = tmp_path / "theirs", tmp_path / ".autopilot" / "autopilot.log"
     target.write_text("mine")
@@ -138,6 +138,7 @@ def test_what_cannot_be_written_holds_nothing_up(tmp_path: Path, kind: str) -> N
         path.parent.mkdir()
         make: dict[str, Callable[[], None]] = {
             "link": lambda: path.symlink_to(target),
+            "hard link": lambda: os.link(target, path),
             "folder": path.mkdir,
             "pipe": lambda: os.mkfifo(path),
         }

@@ -246,6 +246,16 @@ def test_a_link_or_a_pipe_is_refused(tmp_path: Path) -> None:
     assert secret.read_text() == "mine\n"
 
 
+def test_another_name_of_a_file_of_the_users_is_not_written_in_place(tmp_path: Path) -> None:
+    """Found where the journal belongs, it would be cut after its last whole entry: to nothing."""
+    mine = tmp_path / "mine"
+    mine.write_text("mine\n")
+    os.link(mine, tmp_path / "journal.jsonl")
+    with pytest.raises(FileError, match="2 hard links"):
+        journal(tmp_path).append("run")
+    assert mine.read_text() == "mine\n"
+
+
 APPENDS = """
 import sys
 from bmad_autopilot.runs.journal import Journal

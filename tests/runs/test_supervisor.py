@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.core.errors import ConflictError
+from bmad_autopilot.core.errors import ConflictError, FileError
 from bmad_autopilot.runs.requests import Ask, put_request, read_request
 from bmad_autopilot.runs.supervisor import (
     AUTOPILOT,
@@ -183,3 +183,13 @@ def test_workflows_have_locks_of_their_own(tmp_path: Path) -> None:
             pass
     assert owners(folder) == []
     assert owners(str(tmp_path / "nowhere")) == []
+
+
+def test_another_name_of_a_file_of_the_users_is_not_written_in_place(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine\n")
+    (tmp_path / "state").mkdir()
+    os.link(mine, tmp_path / "state" / NAME)
+    with pytest.raises(FileError, match="2 hard links"), hold(str(tmp_path / "state"), "bmad run"):
+        pass
+    assert mine.read_text() == "mine\n"

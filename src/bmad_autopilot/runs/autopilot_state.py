@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..core.errors import FileError
+from ..files import refuse_shared
 from .json_files import list_of, read_object, text_of, write_object
 
 FOLDER, STATE, LOG = ".autopilot", "state.json", "autopilot.log"
@@ -70,11 +71,12 @@ def log_line(project: str, text: str) -> None:
 
     path = os.path.join(project, FOLDER, LOG)
     line = redact(" ".join(text.split()))[:2000]
-    with suppress(OSError):
+    with suppress(OSError, FileError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.lexists(path) and os.path.getsize(path) > MAX_LOG:
             os.replace(path, f"{path}.1")
         # Agents can write there too: no link is followed, and nobody has to read before we go on.
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         with open(fd, "a", encoding="utf-8", errors="replace") as file:
+            refuse_shared(fd, path)
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import ConflictError, FileError, Place
-from ..files import sync_folder
+from ..files import refuse_shared, sync_folder
 from .journal_lines import MAX_LINE, Entry, Redact, make, parse, parse_all
 
 NAME = "journal.jsonl"
@@ -105,6 +105,7 @@ class Journal:
         is_new = not os.path.lexists(self.path)
         try:
             self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FLAGS, 0o666)
+            refuse_shared(self._fd, self.path)
             if is_new:
                 folder = os.path.dirname(self.path)
                 sync_folder(folder)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from ..core.errors import ConflictError, FileError
-from ..files import is_locked, locked, read_bytes
+from ..files import is_locked, locked, read_bytes, refuse_shared
 from .json_files import number_of, text_of
 from .layout import folder_name
 from .requests import clear_request
@@ -70,8 +70,9 @@ class Supervision:
         """In place: a new file in its place would have a lock of its own. Emptied first, so that nobody reads the
         note of the one before."""
         data = json.dumps(owner._asdict()).encode() + b"\n"
-        fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
+            refuse_shared(fd, self._path)
             os.ftruncate(fd, 0)
             os.write(fd, data)
         finally:

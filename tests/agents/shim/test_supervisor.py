@@ -391,7 +391,7 @@ def test_a_pipe_in_place_of_the_time_limit_does_not_stop_the_clock(tree: Path, f
     assert finish(folder).by == "time-limit"
 
 
-@pytest.mark.parametrize("trick", ["link", "fifo", "folder", "gone"])
+@pytest.mark.parametrize("trick", ["link", "hard link", "fifo", "folder", "gone"])
 def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
     tree: Path, folder: Path, tmp_path: Path, trick: str
 ) -> None:
@@ -399,6 +399,7 @@ def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
     victim.write_text("precious")
     tricks = {
         "link": f"[(os.path.exists(p) and os.unlink(p), os.symlink({str(victim)!r}, p)) for p in (r, e)]",
+        "hard link": f"[(os.path.exists(p) and os.unlink(p), os.link({str(victim)!r}, p)) for p in (r, e)]",
         "fifo": "[(os.path.exists(p) and os.unlink(p), os.mkfifo(p)) for p in (r, e)]",
         "folder": f"os.mkdir({str(folder / 'result.json')!r})",
         "gone": f"shutil.rmtree({str(folder)!r})",

@@ -8,7 +8,7 @@ import re
 import time
 from collections import deque
 
-from .records import PLAIN
+from .records import PLAIN, is_own
 from .redaction import Redactor
 
 MAX_LINE = 1024 * 1024  # the rest of a longer line is not kept
@@ -46,7 +46,11 @@ class Recorder:
 
     def _open(self, path: str) -> int:
         try:
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PLAIN, 0o600)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PLAIN, 0o600)
+            if is_own(fd):
+                return fd
+            os.close(fd)
+            raise OSError(f"{path} is no file of our own")
         except OSError as error:
             self.problem = error.strerror or str(error)
             return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -32,6 +33,12 @@ MAX_PROBLEMS, MAX_PROBLEM = 20, 500  # so that the result fits into the room res
 _ROOM = 32 * 1024  # for the result, taken beforehand: it must be written on a full disk too
 
 
+def is_own(fd: int) -> bool:
+    """A regular file with one name. Under another name it may be a user's file, which an agent has linked here."""
+    info = os.fstat(fd)
+    return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+
+
 def claim_start(folder: str, pid: int) -> bool:
     """Leave the mark that the agent is started now. False: it was there. Whatever happens, no agent is started
     twice in one attempt."""
@@ -57,8 +64,11 @@ def read_started(folder: str) -> tuple[int, float] | None:
 
 def reserve_result(folder: str) -> None:
     """By the starter, who can still refuse."""
-    fd = os.open(f"{folder}/{_RESERVED}", os.O_WRONLY | os.O_CREAT | PLAIN, 0o600)
+    path = f"{folder}/{_RESERVED}"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | PLAIN, 0o600)
     try:
+        if not is_own(fd):
+            raise OSError(errno.EMLINK, f"{path} is no file of our own")
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, _ROOM)
     finally:
@@ -123,8 +133,10 @@ def _open_reserved(folder: str) -> tuple[str, int]:
     """The reserved file, if it still is one; else a new one."""
     path = f"{folder}/{_RESERVED}"
     try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            return path, os.open(path, os.O_WRONLY | PLAIN)
+        fd = os.open(path, os.O_WRONLY | PLAIN)
+        if is_own(fd):
+            return path, fd
+        os.close(fd)
     except OSError:
         pass
     path = f"{folder}/{RESULT}.{os.getpid()}"
