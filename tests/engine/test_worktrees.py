@@ -1,17 +1,23 @@
 """Worktrees with the real parts: the checks' way to run a command, the agents' lock."""
 
+import json
 import os
+import shutil
+import subprocess
+import venv
 from pathlib import Path
 
 import pytest
 
 from bmad_autopilot.agents import worktree_lock
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.engine.plain_environment import plain_environment
 from bmad_autopilot.engine.worktrees import worktrees_of
 from bmad_autopilot.github.worktrees.worktrees import Worktrees
 from bmad_autopilot.project.config import Commands, Config, WorktreeSettings
+from bmad_autopilot.project.programs import installs_python_packages, lane_environment
 from bmad_autopilot.project.root import find_root
-from tests.github.worktrees.sites import BRANCH, EPIC, Sample
+from tests.github.worktrees.sites import BRANCH, EPIC, Sample, git_dir, tree
 
 PLAIN = {"PATH": os.environ["PATH"], "OURS": "kept out of nothing"}
 
@@ -59,3 +65,232 @@ def test_a_folder_that_an_agents_lock_is_held_in_stays(tmp_path: Path) -> None:
     finally:
         os.close(fd)
     assert worktrees.remove(EPIC).is_gone
+
+
+# A virtual environment of its own
+
+# In the place of pip: it notes the environment that it would install into.
+PIP = """
+import os, sys
+with open(os.path.join(sys.prefix, "installed"), "a") as file:
+    file.write(f"{os.getcwd()} {os.environ['VIRTUAL_ENV']}\\n")
+"""
+# In the place of the user's python3: a virtual environment with pip takes seconds.
+PYTHON3 = """#!/bin/sh
+test "$2" = venv || exec {python} "$@"
+{before}
+exec {python} -m venv --without-pip "$3"
+"""
+INSTALL = "python -m pip install -e ."
+
+
+class Python:
+    """A Python project, and a user whose own virtual environment is active."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sample = Sample(folder)
+        self.sample.repository.write("setup.py", "")
+        self.sample.repository.write("pip.py", PIP)
+        self.sample.repository.commit("Python")
+        self.active = folder / "active"
+        venv.create(self.active, symlinks=True)
+        self.python3()
+        path = os.pathsep.join((str(self.active / "bin"), os.environ["PATH"]))
+        monkeypatch.setenv("PATH", path)
+        self.environment = {
+            "PATH": path,
+            "VIRTUAL_ENV": str(self.active),
+            "HOME": str(folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def python3(self, before: str = "") -> None:
+        """`before`: what it does when it is to make a virtual environment."""
+        program = self.active / "bin" / "python3"
+        program.unlink()
+        program.write_text(PYTHON3.format(python=self.active / "bin" / "python", before=before))
+        program.chmod(0o755)
+
+    def worktrees(self, *post_create: str) -> Worktrees:
+        config = Config(worktrees=WorktreeSettings(post_create=post_create))
+        return worktrees_of(find_root(str(self.sample.top)), config, self.environment)
+
+    def installed(self) -> list[str]:
+        """What was installed into the user's."""
+        note = self.active / "installed"
+        return note.read_text().splitlines() if note.exists() else []
+
+
+@pytest.fixture
+def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Python:
+    return Python(tmp_path, monkeypatch)
+
+
+def test_each_python_lane_installs_into_an_environment_of_its_own(python: Python) -> None:
+    worktrees = python.worktrees(INSTALL)
+    for epic in ("epic-1", "epic-2"):
+        made = worktrees.make(epic, f"feature/{epic}", "main")
+        own = Path(made.folder, ".venv")
+        assert (own / "installed").read_text() == f"{made.folder} {own}\n"
+        lane = tree(made)
+        lane.run("add", "--all")
+        assert lane.status() == []
+        assert worktrees.remove(epic).is_gone
+        assert not own.exists()
+    assert python.installed() == []
+
+
+def test_checks_and_agents_of_a_lane_use_its_environment(python: Python, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = python.worktrees(INSTALL).make(EPIC, BRANCH, "main")
+    outer = {
+        **python.environment,
+        "PYTHONHOME": "/usr",
+        "CONDA_PREFIX": "/opt/conda",
+        "PYTHONPATH": f"{python.sample.top}/src:/opt/shared",
+    }
+    own = lane_environment(outer, made.root)
+    assert own["VIRTUAL_ENV"] == f"{made.folder}/.venv"
+    assert own["PATH"].startswith(f"{made.folder}/.venv/bin:")
+    assert str(python.active) not in own["PATH"]
+    assert own["PYTHONPATH"] == f"{made.folder}/src:/opt/shared"
+    assert not own.keys() & {"PYTHONHOME", "CONDA_PREFIX"}
+    monkeypatch.setenv("VIRTUAL_ENV", str(python.active))
+    checks = plain_environment(Config(), str(python.sample.folder / "run"), made.root)
+    said = subprocess.run(["python", "-c", "import sys; print(sys.prefix)"], env=checks, capture_output=True)
+    assert said.stdout.decode().strip() == f"{made.folder}/.venv"
+
+
+def test_in_the_checkout_the_users_environment_stays(python: Python) -> None:
+    python.worktrees(INSTALL).make(EPIC, BRANCH, "main")
+    assert lane_environment(python.environment, find_root(str(python.sample.top))) == python.environment
+
+
+def test_without_the_venv_module_nothing_is_installed(python: Python) -> None:
+    python.python3('mkdir "$3"; echo "ensurepip is not available"; exit 1')
+    with pytest.raises(AutopilotError, match="ensurepip is not available") as caught:
+        python.worktrees(INSTALL).make(EPIC, BRANCH, "main")
+    assert "apt install python3-venv" in (caught.value.hint or "")
+    assert python.installed() == []
+    python.python3()
+    made = python.worktrees(INSTALL).make(EPIC, BRANCH, "main")
+    assert Path(made.folder, ".venv/installed").exists()
+
+
+def test_half_an_environment_is_made_anew(python: Python) -> None:
+    """As after a kill in the middle of it."""
+    python.python3('mkdir -p "$3/lib"; touch "$3/half"; exit 1')
+    worktrees = python.worktrees(INSTALL)
+    with pytest.raises(AutopilotError):
+        worktrees.make(EPIC, BRANCH, "main")
+    python.python3()
+    made = worktrees.make(EPIC, BRANCH, "main")
+    assert not Path(made.folder, ".venv/half").exists()
+    assert Path(made.folder, ".venv/installed").exists()
+    assert python.installed() == []
+
+
+def test_an_environment_that_an_agent_removed_is_made_and_filled_again(python: Python) -> None:
+    worktrees = python.worktrees(INSTALL)
+    made = worktrees.make(EPIC, BRANCH, "main")
+    shutil.rmtree(Path(made.folder, ".venv"))
+    assert lane_environment(python.environment, made.root)["PIP_REQUIRE_VIRTUALENV"] == "1"
+    worktrees.make(EPIC, BRANCH, "main")
+    assert Path(made.folder, ".venv/installed").exists()
+    assert python.installed() == []
+
+
+def test_a_folder_of_that_name_that_is_not_ours_is_left_alone(python: Python) -> None:
+    python.sample.repository.write(".gitignore", ".venv/\n")
+    python.sample.repository.commit("Ignore it")
+    worktrees = python.worktrees("mkdir -p .venv/theirs", INSTALL)
+    made = python.worktrees("mkdir -p .venv/theirs").make(EPIC, BRANCH, "main")
+    worktrees.make(EPIC, BRANCH, "main")
+    assert os.listdir(Path(made.folder, ".venv")) == ["theirs"]
+    assert (git_dir(made) / "bmad-autopilot-venv" / "installed").exists()
+    assert python.installed() == []
+
+
+def test_a_record_that_an_agent_wrote_removes_nothing_of_the_users(python: Python, tmp_path: Path) -> None:
+    worktrees = python.worktrees(INSTALL)
+    made = worktrees.make(EPIC, BRANCH, "main")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    record = git_dir(made) / "bmad-autopilot-venv.json"
+    record.write_text(json.dumps({"folder": str(mine), "apart": str(mine), "whole": False}))
+    worktrees.make(EPIC, BRANCH, "main")
+    assert mine.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("setup", "others", "files"),
+    [
+        ("pip install -e .", "", {}),
+        ("pip3.11 install -r requirements.txt", "", {}),
+        ("sh -c 'npm ci && python3 -m pip install -e .'", "", {}),
+        ("poetry install --with dev", "", {}),
+        ("pipenv sync --dev", "", {}),
+        ("pdm install", "", {}),
+        ("pip-sync", "", {}),
+        ("uv pip install -e .", "", {}),
+        ("python setup.py develop", "", {}),
+        ("make dev", "", {"Makefile": "dev:\n\tpip install -e .\n"}),
+        ("scripts/setup", "", {"scripts/setup": "#!/bin/sh\nset -e\npip install -e .\n"}),
+        ("", "pip install -e . && pytest", {}),
+    ],
+)
+def test_commands_that_need_an_environment(tmp_path: Path, setup: str, others: str, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert installs_python_packages([setup], [others], str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "setup",
+    ["uv sync", "npm ci", "cargo fetch", "tox --notest", "nox", "make dev", "python gen.py", "go mod download"],
+)
+def test_commands_that_need_none(tmp_path: Path, setup: str) -> None:
+    (tmp_path / "Makefile").write_text("dev:\n\tnpm install\n")
+    assert not installs_python_packages([setup], ["pytest", "make test"], str(tmp_path))
+
+
+BACKEND = """
+import os, zipfile
+def _wheel(folder, path):
+    name = "thing-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
+        wheel.writestr("thing.pth", path)
+        wheel.writestr("thing-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: thing\\nVersion: 1\\n")
+        wheel.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\n")
+        wheel.writestr("thing-1.dist-info/RECORD", "")
+    return name
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    return _wheel(folder, os.path.join(os.getcwd(), "src"))
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    return _wheel(folder, "")
+"""
+PYPROJECT = """[project]
+name = "thing"
+version = "1"
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+
+
+@pytest.mark.real
+def test_a_real_editable_install_leads_to_the_lane(tmp_path: Path) -> None:
+    sample = Sample(tmp_path)
+    for name, text in (("pyproject.toml", PYPROJECT), ("backend.py", BACKEND), ("src/thing.py", "x = 1\n")):
+        sample.repository.write(name, text)
+    sample.repository.commit("A package")
+    commands = Commands(install="pip install --no-build-isolation -e .")
+    worktrees = of(sample.top, commands=commands)
+    for epic in ("epic-1", "epic-2"):
+        made = worktrees.make(epic, f"feature/{epic}", "main")
+        found = ["python", "-c", "import thing; print(thing.__file__)"]
+        own = lane_environment(PLAIN, made.root)
+        said = subprocess.run(found, env=own, cwd=tmp_path, capture_output=True, text=True)
+        assert said.stdout.strip() == f"{made.folder}/src/thing.py", said.stderr
+        assert not any(".venv" in line for line in tree(made).status())

@@ -79,6 +79,14 @@ def test_python_runs_its_tools_by_its_package_manager(tmp_path: Path, lock: str,
     assert detected(tmp_path) == Commands(install, (f"{run}ruff check", f"{run}mypy ."), (f"{run}pytest",), ())
 
 
+def test_what_the_checks_need_is_installed_too(tmp_path: Path) -> None:
+    text = '[project]\nname = "x"\n[project.optional-dependencies]\ndocs = []\ntest = []\ndev = []\n'
+    write(tmp_path, "pyproject.toml", text)
+    assert detected(tmp_path).install == "pip install -e '.[dev,test]'"
+    lay(tmp_path, "requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
+    assert detected(tmp_path).install == "pip install -r requirements.txt -r requirements-dev.txt"
+
+
 @pytest.mark.parametrize(
     ("files", "check", "test"),
     [

@@ -22,7 +22,7 @@ from ..agents.starting import Limits, start
 from ..core.errors import AutopilotError, UsageError
 from ..project.commands import commands_of
 from ..project.open import Project
-from ..project.programs import Question, ask, find_program
+from ..project.programs import Question, ask, find_program, lane_environment
 from ..project.skills import Skill
 from ..workflows.pipelines import Step
 from .callers import parked
@@ -149,13 +149,14 @@ def _request(job: Job, launcher: Launcher | None) -> Request:
 
 
 def _environment(job: Job, agent: Agent, launcher: Launcher | None) -> dict[str, str]:
-    return agent_environment(
+    environment = agent_environment(
         os.environ,
         variables=(*agent.variables, *(launcher.variables if launcher else ())),
         passed=job.project.config.passed,
         private=job.private,
         identity=_identity(agent, job.project.root.checkout),
     )
+    return lane_environment(environment, job.project.root)
 
 
 def _spec(job: Job, agent: Agent, request: Request, launcher: Launcher | None, stop: tuple[str, ...]) -> Spec:

@@ -3,6 +3,7 @@
 import os
 import time
 import uuid
+from collections.abc import Mapping
 
 from ..agents.attempts import Spec, private_folder
 from ..agents.command import script_words
@@ -11,7 +12,7 @@ from ..agents.protocol import Call
 from ..agents.shim.redaction import secrets_of
 from ..agents.starting import Limits, start
 from ..project.open import Project
-from ..project.programs import find_program
+from ..project.programs import find_program, lane_environment
 from ..workflows.pipelines import Step
 from ..workflows.step_entry import COMMAND
 from ..workflows.step_variables import Variables, as_text, filled
@@ -23,9 +24,10 @@ def begin_command(folder: str, project: Project, order: CallOrder, run: str) -> 
     """`run`: its id, which the command is told."""
     id = uuid.uuid4().hex
     worktree, config = project.root.checkout, project.config
-    environment = agent_environment(
+    plain = agent_environment(
         os.environ, variables=(), passed=config.passed, private=private_folder(id), identity=None
     )
+    environment = lane_environment(plain, project.root)
     words = _words(order.step, order.variables)
     spec = Spec(
         id=id,
@@ -42,7 +44,7 @@ def begin_command(folder: str, project: Project, order: CallOrder, run: str) -> 
     start(
         folder,
         spec,
-        Call((_program(words[0], worktree), *words[1:]), environment=_told(folder, order, run)),
+        Call((_program(words[0], worktree, environment), *words[1:]), environment=_told(folder, order, run)),
         environment=environment,
         limits=Limits(config.story_timeout_cap * 60.0 * order.times, 0),  # a build may be silent for long
         prompt="",
@@ -60,9 +62,9 @@ def _words(step: Step, variables: Variables) -> tuple[str, ...]:
     return (sh, "-e", *words)
 
 
-def _program(name: str, worktree: str) -> str:
+def _program(name: str, worktree: str, environment: Mapping[str, str]) -> str:
     """One that nobody finds is left to the shim, which says so: a step before may have been to install it."""
-    return os.path.join(worktree, name) if "/" in name else find_program(name) or name
+    return os.path.join(worktree, name) if "/" in name else find_program(name, environment["PATH"]) or name
 
 
 def _told(folder: str, order: CallOrder, run: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ..gates.checks import run_checks
 from ..github.worktrees.site import Ran
 from ..github.worktrees.worktrees import Worktrees
 from ..project.config import Config
+from ..project.programs import lane_environment
 from ..project.root import Root
 
 
@@ -56,7 +57,8 @@ def worktrees_of(
         line = shlex.join(words)
         known.begin(line, folder)
         try:
-            report = run_checks([line], folder, environment, logs, seconds=seconds, ends=known.is_over)
+            own = lane_environment(environment, Root(root.path, folder, root.common_dir))
+            report = run_checks([line], folder, own, logs, seconds=seconds, ends=known.is_over)
         finally:
             known.ended(line, folder)
         check = report.checks[0]
@@ -66,7 +68,8 @@ def worktrees_of(
     if settings.post_create is None and config.commands.install:
         # A person's line for a shell, unlike the words of `post_create`.
         settings = settings._replace(post_create=(shlex.join(("sh", "-c", config.commands.install)),))
-    return Worktrees(root, settings, run=run, is_busy=_is_busy)
+    others = (*config.commands.check, *config.commands.test, *config.commands.build)
+    return Worktrees(root, settings, run=run, is_busy=_is_busy, others=others)
 
 
 def clear_place(worktrees: Worktrees, key: str, say: Callable[[str], None]) -> None:

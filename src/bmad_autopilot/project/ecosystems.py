@@ -40,6 +40,12 @@ _PYTHON = (
     _Manager("pip", "requirements.txt", "pip install -r requirements.txt", "{}"),
 )
 
+_DEVELOPERS = (
+    *("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt"),
+    *("requirements-test.txt", "requirements_test.txt", "test-requirements.txt"),
+)
+_EXTRAS = ("dev", "develop", "development", "test", "tests", "testing")
+
 _SCRIPTS = {
     "lint": CHECK,
     "typecheck": CHECK,
@@ -93,9 +99,9 @@ def python(checkout: str, names: frozenset[str]) -> Iterator[Found]:
     project = _toml(f"{checkout}/pyproject.toml") if "pyproject.toml" in names else {}
     manager = next((manager for manager in _PYTHON if manager.file in names), None)
     if manager is not None:
-        yield INSTALL, manager.install
+        yield INSTALL, manager.install + (_for_developers(names) if manager.name == "pip" else "")
     elif "project" in project:
-        yield INSTALL, "pip install -e ."
+        yield INSTALL, f"pip install -e {_with_extras(project['project'])}"
     run = manager.run if manager is not None else "{}"
     tools = project.get("tool")
     tools = tools if isinstance(tools, dict) else {}
@@ -109,6 +115,17 @@ def python(checkout: str, names: frozenset[str]) -> Iterator[Found]:
         yield TEST, run.format("tox")
     elif "noxfile.py" in names:
         yield TEST, run.format("nox")
+
+
+def _for_developers(names: frozenset[str]) -> str:
+    """The tools of the checks: nothing else brings them into a lane's own virtual environment."""
+    return "".join(f" -r {name}" for name in _DEVELOPERS if name in names)
+
+
+def _with_extras(project: object) -> str:
+    extras = project.get("optional-dependencies") if isinstance(project, dict) else None
+    wanted = [name for name in _EXTRAS if isinstance(extras, dict) and name in extras]
+    return f"'.[{','.join(wanted)}]'" if wanted else "."
 
 
 def _names_its_files(settings: object) -> bool:

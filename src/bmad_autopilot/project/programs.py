@@ -1,15 +1,23 @@
-"""Short questions to other programs (`git --version`): no shell, nothing on stdin, an end in any case."""
+"""Other programs: short questions to them (`git --version`; no shell, nothing on stdin, an end in any case), and
+the virtual environment of Python in which those of a lane run."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ..core.errors import FileError
+from ..files import read_bytes, write_atomic
+from .gitdir import find_work_tree
+from .root import Root
 
 SECONDS = 5.0
 MAX_OUTPUT = 1024 * 1024
@@ -49,9 +57,10 @@ class Question(NamedTuple):
     own_environment: bool = False  # the user's tokens and settings too: for git and gh alone
 
 
-def find_program(name: str) -> str | None:
-    """Where PATH has it. Relative entries are passed over: they could name a file of the project."""
-    return shutil.which(name, path=_search_path())
+def find_program(name: str, path: str | None = None) -> str | None:
+    """Where PATH has it, ours or the one given. Relative entries are passed over: they could name a file of the
+    project."""
+    return shutil.which(name, path=_search_path(path))
 
 
 def find_all_programs(name: str) -> list[str]:
@@ -60,8 +69,8 @@ def find_all_programs(name: str) -> list[str]:
     return list(dict.fromkeys(path for path in found if path))
 
 
-def _search_path() -> str:
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+def _search_path(path: str | None = None) -> str:
+    entries = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
@@ -139,3 +148,112 @@ def _end(child: subprocess.Popen[bytes], deadline: float, problem: str, seconds:
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     return problem
+
+
+# the virtual environment of a lane
+
+VENV = ".venv"
+_VENV_RECORD = "bmad-autopilot-venv.json"  # in the worktree's own git folder: gone with the worktree
+
+# What installs into the environment that is active. `uv sync` does not: it has one of its own in each folder.
+_INSTALLS = re.compile(
+    r"\b(pip[\d.]*|poetry|pipenv|pdm|flit)\b[^;&|\n]*\b(install|sync|update|add)\b"
+    r"|\bsetup\.py\s+(develop|install)\b|\beasy_install\b"
+)
+# Programs that run what stands in a file of the project.
+_RUNNERS = {
+    **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
+    **dict.fromkeys(("inv", "invoke"), ("tasks.py",)),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+}
+_MAX_SCRIPT = 1024 * 1024
+_OTHER_HOMES = frozenset(
+    "PYTHONHOME CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_VERSION PIP_USER PIP_TARGET PIP_PREFIX PIP_PYTHON "
+    "UV_PROJECT_ENVIRONMENT UV_SYSTEM_PYTHON __PYVENV_LAUNCHER__".split()
+)
+
+
+class Venv(NamedTuple):
+    """The virtual environment that was made for a worktree."""
+
+    folder: str
+    is_whole: bool  # False: it was begun, and a kill may have left half of it
+
+
+def read_venv(git_dir: str, checkout: str) -> Venv | None:
+    """Of the worktree with this git folder; None: it has none. The record says only which of two places it is: an
+    agent can write there, too."""
+    try:
+        path = os.path.join(git_dir, _VENV_RECORD)
+        data: Any = json.loads(read_bytes(path, limit=65536, follow=False))
+        return Venv(venv_places(git_dir, checkout)[data["apart"] is True], data["whole"] is True)
+    except (FileError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def write_venv(git_dir: str, checkout: str, venv: Venv) -> None:
+    data = {"apart": venv.folder == venv_places(git_dir, checkout)[1], "whole": venv.is_whole}
+    write_atomic(os.path.join(git_dir, _VENV_RECORD), json.dumps(data).encode())
+
+
+def venv_places(git_dir: str, checkout: str) -> tuple[str, str]:
+    """In the checkout, where tools look for it; and in the worktree's git folder, where that name is taken."""
+    return os.path.join(checkout, VENV), os.path.join(git_dir, "bmad-autopilot-venv")
+
+
+def installs_python_packages(setup: Iterable[str], others: Iterable[str], checkout: str) -> bool:
+    """Whether the commands of a lane install into the Python environment that is active: those that set it up,
+    with the scripts that they run, or others by their own words."""
+    lines = [*setup, *others, *(text for line in setup for text in _scripts(line, checkout))]
+    return any(map(_INSTALLS.search, lines))
+
+
+def _scripts(line: str, checkout: str) -> Iterator[str]:
+    """What stands in the files that a command runs: scripts of the project, and the files of its task runners."""
+    for word in re.split(r"[\s;&|()<>'\"]+", line):
+        for name in _RUNNERS.get(word, (word,) if word and not os.path.isabs(word) else ()):
+            path = os.path.join(checkout, name)
+            if os.path.isfile(path):
+                with suppress(FileError):
+                    yield read_bytes(path, limit=_MAX_SCRIPT).decode("utf-8", "replace")
+
+
+def lane_environment(environment: Mapping[str, str], root: Root) -> dict[str, str]:
+    """The environment for programs that run in this checkout: with the virtual environment of its worktree in
+    place of the user's, where it has one. Nothing falls back to the user's: if the folder was removed meanwhile,
+    pip refuses to install."""
+    tree = find_work_tree(root.checkout) if root.is_linked else None
+    venv = read_venv(tree.git_dir, root.checkout) if tree is not None else None
+    if venv is None or not venv.is_whole:
+        return dict(environment)
+    active = [environment[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if environment.get(name)]
+    left = {os.path.join(folder, "bin") for folder in active}
+    path = [
+        entry
+        for entry in environment.get("PATH", os.defpath).split(os.pathsep)
+        if entry not in left and not _is_venv_of(root.path, entry)
+    ]
+    kept = {name: value for name, value in environment.items() if name not in _OTHER_HOMES}
+    if "PYTHONPATH" in kept:
+        entries = kept["PYTHONPATH"].split(os.pathsep)
+        kept["PYTHONPATH"] = os.pathsep.join(_in_lane(entry, root) for entry in entries)
+    own = os.path.join(venv.folder, "bin")
+    return kept | {
+        "VIRTUAL_ENV": venv.folder,
+        "PATH": os.pathsep.join((own, *path)),
+        "PIP_REQUIRE_VIRTUALENV": "1",
+    }
+
+
+def _is_venv_of(folder: str, entry: str) -> bool:
+    """A virtual environment's programs inside this folder, as direnv puts them on PATH."""
+    parent = os.path.dirname(os.path.normpath(entry))
+    return parent.startswith(f"{folder}/") and os.path.isfile(os.path.join(parent, "pyvenv.cfg"))
+
+
+def _in_lane(entry: str, root: Root) -> str:
+    """The same folder in the lane's worktree, where it is one of the main checkout's."""
+    is_main = entry == root.path or entry.startswith(f"{root.path}/")
+    return root.checkout + entry[len(root.path) :] if is_main else entry

@@ -23,7 +23,7 @@ KEPT = StateFile(":(exclude).autopilot/config", "!/.autopilot/config")  # settin
 
 def ignore_lines(part: str) -> list[str]:
     """The lines for an exclude file. `part` is the project's folder below git's top, "." for the top itself."""
-    lines = [entry.ignore for entry in (*STATE_FILES, KEPT)] + ["/bmad-autopilot.toml.bak*"]
+    lines = [entry.ignore for entry in (*STATE_FILES, KEPT)] + ["/bmad-autopilot.toml.bak*", "/.venv/"]
     return lines if part == "." else [_below(_escape(part), line) for line in lines]
 
 

@@ -81,7 +81,7 @@ class RepositoryDoors(Ground):
 
     @cached_property
     def _plain(self) -> dict[str, str]:
-        return plain_environment(self.project.config, self.run)
+        return plain_environment(self.project.config, self.run, self.project.root)
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
         return tuple(one.path for one in changes(self.git, before, after)) if before != after else ()

@@ -40,8 +40,16 @@ class Ours(NamedTuple):
 
 class Site:
     def __init__(
-        self, root: Root, settings: WorktreeSettings, *, run: Runner, is_busy: Callable[[str], bool]
+        self,
+        root: Root,
+        settings: WorktreeSettings,
+        *,
+        run: Runner,
+        is_busy: Callable[[str], bool],
+        others: Sequence[str] = (),
     ) -> None:
+        """`others`: commands that are run in a worktree later, such as checks."""
+        self.others = tuple(others)
         self.git = Git(root.path)  # the main checkout
         tree = self.git.work_tree
         if tree is None:

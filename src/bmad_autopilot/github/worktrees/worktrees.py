@@ -1,7 +1,7 @@
 """The worktrees of a project's lanes: made, found, removed once nothing can be lost with them."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ...core.errors import AutopilotError, ConflictError
@@ -30,9 +30,15 @@ class Worktrees:
     """`run`: runs a command of the settings. `is_busy`: is an agent at work in that folder?"""
 
     def __init__(
-        self, root: Root, settings: WorktreeSettings, *, run: Runner, is_busy: Callable[[str], bool]
+        self,
+        root: Root,
+        settings: WorktreeSettings,
+        *,
+        run: Runner,
+        is_busy: Callable[[str], bool],
+        others: Sequence[str] = (),
     ) -> None:
-        self._site = Site(root, settings, run=run, is_busy=is_busy)
+        self._site = Site(root, settings, run=run, is_busy=is_busy, others=others)
 
     @property
     def folder(self) -> str:
