@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.agents import worktree_lock
+from bmad_autopilot.agents.registry import find_agent
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.engine.calling import Job, _environment
 from bmad_autopilot.engine.plain_environment import plain_environment
 from bmad_autopilot.engine.worktrees import worktrees_of
 from bmad_autopilot.github.worktrees.worktrees import Worktrees
 from bmad_autopilot.project.config import Commands, Config, WorktreeSettings
+from bmad_autopilot.project.open import open_project
 from bmad_autopilot.project.programs import installs_python_packages, lane_environment
 from bmad_autopilot.project.root import find_root
+from bmad_autopilot.workflows.pipelines import DEV
 from tests.github.worktrees.sites import BRANCH, EPIC, Sample, git_dir, tree
 
 PLAIN = {"PATH": os.environ["PATH"], "OURS": "kept out of nothing"}
@@ -197,6 +201,24 @@ def test_an_environment_that_an_agent_removed_is_made_and_filled_again(python: P
     worktrees.make(EPIC, BRANCH, "main")
     assert Path(made.folder, ".venv/installed").exists()
     assert python.installed() == []
+
+
+def test_a_worktree_of_an_earlier_version_gets_one_before_it_is_worked_in_again(python: Python) -> None:
+    made = python.worktrees("true").make(EPIC, BRANCH, "main")
+    python.worktrees("true").refresh(EPIC)
+    assert not Path(made.folder, ".venv").exists()
+    python.worktrees(INSTALL).refresh(EPIC)
+    python.worktrees(INSTALL).refresh(EPIC)
+    assert Path(made.folder, ".venv/installed").read_text().count("\n") == 1
+
+
+def test_an_agent_is_started_with_it(python: Python, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = python.worktrees(INSTALL).make(EPIC, BRANCH, "main")
+    monkeypatch.setenv("VIRTUAL_ENV", str(python.active))
+    job = Job("1", open_project(made.folder), DEV, "1-1", "name")
+    environment = _environment(job, find_agent("claude", {}), None)
+    assert environment["VIRTUAL_ENV"] == f"{made.folder}/.venv"
+    assert environment["PATH"].startswith(f"{made.folder}/.venv/bin:")
 
 
 def test_a_folder_of_that_name_that_is_not_ours_is_left_alone(python: Python) -> None:

@@ -56,6 +56,8 @@ LIES = {
     "rewinds-history": "history-rewritten",
     "works-elsewhere": "no-change",
     "links-outside": "link-outside",
+    "links-board": "link-outside",
+    "links-story": "no-story-file",
     "asks-itself": "no-change",
     "deletes-test": "test-deleted",
     "excuses-itself": "test-deleted",

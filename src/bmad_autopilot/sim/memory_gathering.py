@@ -15,7 +15,7 @@ from .memory import World
 from .memory_board import is_readable, raw_statuses, rows_of
 from .memory_books import number_of, section_of
 from .memory_calls import MemoryCall
-from .memory_git import changes, contents
+from .memory_git import LINK, changes, contents
 
 CHECKS = ("python check.py",)
 
@@ -91,8 +91,21 @@ def _look(
         descends=all(git.descends(tree.head, head) for head in (order.head, call.head_before)),
         same_branch=tree.branch == lane.branch,
         outside=call.outside,
+        replaced=_replaced(world, order, call),
         commands=CHECKS,
     )
+
+
+def _replaced(world: World, order: CallOrder, call: MemoryCall) -> tuple[tuple[str, str], ...]:
+    """Links in the place of files that the engine reads. They are not put back here, but for the board."""
+    story = world.books.story(order.story)
+    left = {world.books.board: call.board_after, story or "": world.git.files.get(story or "")}
+    found = ((path, (raw or b"").removeprefix(LINK).decode()) for path, raw in left.items() if _is_link(raw))
+    return tuple((path, f"a symbolic link to {target}") for path, target in found)
+
+
+def _is_link(raw: bytes | None) -> bool:
+    return raw is not None and raw.startswith(LINK)
 
 
 def _first_story(world: World, run: str, order: CallOrder) -> bytes | None:

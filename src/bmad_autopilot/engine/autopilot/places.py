@@ -52,6 +52,7 @@ class Places:
         key, branch = held.lane.key, held.lane.branch
         found = self._worktrees.find(key)
         if found is not None:
+            self._worktrees.refresh(key)
             return self._at(found)
         if self._shares(branch):
             return self._project

@@ -44,12 +44,25 @@ def prepare(site: Site, folder: str, admin: str, mark: Mark) -> Mark:
     return prepared
 
 
+def lacks_venv(site: Site, folder: str, admin: str) -> bool:
+    """Whether the worktree needs a virtual environment and has none: an earlier version made it, or an agent has
+    removed it."""
+    checkout = site.root_in(folder).checkout
+    if not installs_python_packages(site.settings.post_create or (), site.others, checkout):
+        return False
+    return not _is_there(read_venv(admin, checkout))
+
+
+def _is_there(venv: Venv | None) -> bool:
+    return venv is not None and venv.is_whole and os.path.isfile(os.path.join(venv.folder, "pyvenv.cfg"))
+
+
 def _make_venv(site: Site, checkout: str, admin: str, mark: Mark) -> bool:
     """Make the worktree's own virtual environment; False: it is there. Without one, the commands would install
     into the environment that is active: the user's, and the same for all lanes. The record is written first and
     completed last, so that half of one is made anew."""
     known, (inside, apart) = read_venv(admin, checkout), venv_places(admin, checkout)
-    if known is not None and known.is_whole and os.path.isfile(os.path.join(known.folder, "pyvenv.cfg")):
+    if _is_there(known):
         return False
     if known is not None and os.path.isdir(known.folder) and not os.path.islink(known.folder):
         shutil.rmtree(known.folder)

@@ -11,6 +11,7 @@ from . import trash
 from .looking import why_it_stays
 from .making import Made, Making
 from .marks import drop_intent
+from .preparing import lacks_venv, prepare
 from .site import Ours, Runner, Site
 
 
@@ -56,6 +57,15 @@ class Worktrees:
         if ours is None or ours.entry is None or ours.mark is None or not ours.entry.is_there:
             return None
         return self._site.root_in(ours.entry.folder)
+
+    def refresh(self, epic: str) -> None:
+        """Make what an existing worktree lacks, before it is worked in again: its virtual environment."""
+        ours = self._site.ours(epic)
+        if ours is None or ours.entry is None or ours.mark is None:
+            return
+        if lacks_venv(self._site, ours.entry.folder, ours.entry.admin):
+            with self._site.held(epic):
+                prepare(self._site, ours.entry.folder, ours.entry.admin, ours.mark)
 
     def remove(self, epic: str) -> Removed:
         """If nothing is lost with it; else it stays, and the reason is told. One that is not there is gone."""

@@ -226,6 +226,24 @@ def links_outside(desk: Desk, job: Job) -> Ending:
 
 
 @at(*WORK, otherwise=honest)
+def links_board(desk: Desk, job: Job) -> Ending:
+    """Does its work, and puts a link to a device in the place of the board."""
+    done = honest(desk, job)
+    desk.link(job.board, "/dev/zero")
+    return done
+
+
+@at(*WORK, otherwise=honest)
+def links_story(desk: Desk, job: Job) -> Ending:
+    """Does its work, and puts a link out of the work tree in the place of the story file."""
+    done = honest(desk, job)
+    page = page_path(desk, job)
+    if page is not None:
+        desk.link(page, "/dev/zero")
+    return done
+
+
+@at(*WORK, otherwise=honest)
 def asks_itself(desk: Desk, job: Job) -> Ending:
     """Answers a question of its own making, and changed nothing."""
     state = {
@@ -244,6 +262,7 @@ LIARS = {
         *(blocked_spec, marks_itself_done, marks_others_done, marks_epic_done, forges_results, commits_state),
         *(edits_policy, edits_pipeline, installs_hook, edits_permissions, edits_skill, hides_diff),
         *(switches_branch, rewinds_history, works_elsewhere, links_outside, asks_itself),
+        *(links_board, links_story),
     ),
     **TAMPERERS,
     **REVIEWERS,
