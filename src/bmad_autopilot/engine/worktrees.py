@@ -10,6 +10,7 @@ from ..files import is_locked
 from ..gates.checks import run_checks
 from ..github.worktrees.site import Ran
 from ..github.worktrees.worktrees import Worktrees
+from ..project.commands import commands_of
 from ..project.config import Config
 from ..project.programs import lane_environment
 from ..project.root import Root
@@ -68,7 +69,8 @@ def worktrees_of(
     if settings.post_create is None and config.commands.install:
         # A person's line for a shell, unlike the words of `post_create`.
         settings = settings._replace(post_create=(shlex.join(("sh", "-c", config.commands.install)),))
-    others = (*config.commands.check, *config.commands.test, *config.commands.build)
+    commands = commands_of(root.checkout, config.commands)
+    others = (*commands.check, *commands.test, *commands.build)
     return Worktrees(root, settings, run=run, is_busy=_is_busy, others=others)
 
 
