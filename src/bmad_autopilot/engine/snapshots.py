@@ -6,7 +6,6 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from ..agents.command import keep_purpose
@@ -66,18 +65,19 @@ def keep_before(folder: str, books: Books, checkout: str) -> None:
 def set_aside(path: str, target: str) -> None:
     """Move an entry as it is, whatever it is: nothing is read or followed. On another file system a regular file
     is copied; a folder stays where it is under a name that git ignores, and anything else is removed."""
-    with suppress(FileNotFoundError):
-        try:
-            os.replace(path, _free(target))
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise FileError(f"cannot be moved away: {error.strerror}", place=Place(path)) from None
-            if stat.S_ISDIR(os.lstat(path).st_mode):
-                os.replace(path, f"{path}.{os.urandom(4).hex()}{TEMPORARY}")
-                return
-            if is_regular(path):
-                copy_file(path, _free(target))
-            os.unlink(path)
+    try:
+        os.replace(path, _free(target))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise FileError(f"cannot be moved away: {error.strerror}", place=Place(path)) from None
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            os.replace(path, f"{path}.{os.urandom(4).hex()}{TEMPORARY}")
+            return
+        if is_regular(path):
+            copy_file(path, _free(target))
+        os.unlink(path)
 
 
 def _free(path: str) -> str:
