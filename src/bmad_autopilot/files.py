@@ -38,6 +38,9 @@ _KINDS = {
 }
 
 
+ODD = tuple(_KINDS.values())[2:]  # what git keeps nothing of
+
+
 def kind_of(path: str) -> str:
     """What the entry itself is, links not followed: `a named pipe`. Empty: nothing is there."""
     try:
@@ -99,7 +102,7 @@ def refuse_links(top: str, path: str) -> None:
     agents can write."""
     parts = os.path.relpath(path, top).split(os.sep)
     for count in range(len(parts) + 1):
-        place = os.path.join(top, *parts[:count]) if count else top
+        place = os.path.normpath(os.path.join(top, *parts[:count]))
         if os.path.islink(place):
             raise FileError(
                 "is a symbolic link",

@@ -5,6 +5,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,37 @@ def test_a_board_outside_the_project_is_refused_before_a_run(tmp_path: Path) -> 
     with pytest.raises(FileError, match="leads out of the project"):
         sample.run()
     assert mine.read_bytes() == before
+
+
+RUN = "import glob; run = glob.glob('_bmad-output/.runs/*/1-*')[0]; "
+# Records of ours, and other files that an agent can write: the run may end, and says which file it is.
+RECORDS = {
+    "status page": RUN + "link(run + '/workflow-status.md', f'{outside}/notes.txt')",
+    "our copy of the index": RUN
+    + "[link(d + '/index', f'{outside}/notes.txt') for d in glob.glob(run + '/steps/*/*')]",
+    "the next attempt": RUN
+    + "os.makedirs(run + '/steps/03-code-review', exist_ok=True); "
+    + "link(run + '/steps/03-code-review/attempt-1', outside)",
+    "checks": RUN + "link(run + '/checks', outside)",
+    "what was before": RUN + "[link(d, '/dev/zero') for d in glob.glob(run + '/steps/*/*/*.before')]; "
+    "link(board, '/dev/zero')",
+    "a hard link to the journal": RUN
+    + "os.unlink(run + '/journal.jsonl'); os.link(f'{outside}/notes.txt', run + '/journal.jsonl')",
+    "events": RUN + "[link(d, '/dev/zero') for d in glob.glob(run + '/steps/02*/*/events.jsonl')]",
+    "git's index": "link('.git/index', '/dev/zero')",
+    "an epics file": "pipe('_bmad-output/planning-artifacts/epics.md')",
+    "the metadata": "link('.claude-metadata.json', f'{outside}/notes.txt')",
+}
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("name", RECORDS)
+def test_nothing_of_the_users_is_written_through_records_of_ours(tmp_path: Path, name: str) -> None:
+    outside, script = tmp_path / "user", tmp_path / "agent.py"
+    outside.mkdir()
+    (outside / "notes.txt").write_text("mine\n")
+    script.write_text(SABOTEUR.format(outside=str(outside), step="dev", act=RECORDS[name]))
+    sample = Sample(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
+    with suppress(AutopilotError):
+        sample.run()
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"notes.txt": "mine\n"}

@@ -13,7 +13,7 @@ from ..core.errors import ConflictError, Place, UsageError
 from ..core.keys import identify
 from ..core.statuses import DONE, LIFE, PARKED, Kind, rank, read_status, suggest_status
 from ..exchange import replace_unchanged
-from ..files import locked, read_settled, resolve_inside
+from ..files import locked, read_settled, refuse_links, resolve_inside
 from .cells import read_cells, remember
 from .edit import add_row, change_status, find_cell
 
@@ -41,7 +41,7 @@ def set_status(
     """Set the status of the row with exactly this key. `state` is our folder for the lock and the backup;
     `inside` the folder that a symbolic link may not lead out of (default: the board's own);
     `expect` makes it a compare-and-set; a step back needs `regress`. What already stands is not written."""
-    os.makedirs(state, exist_ok=True)
+    _make_state(state)
     target = resolve_inside(path, inside or os.path.dirname(path) or ".")
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
@@ -70,7 +70,7 @@ def set_status(
 
 def put_row(path: str, key: str, status: str, *, state: str, inside: str = "") -> None:
     """A row that is missing, with this status. ConflictError: it is there."""
-    os.makedirs(state, exist_ok=True)
+    _make_state(state)
     target = resolve_inside(path, inside or os.path.dirname(path) or ".")
     with locked(os.path.join(state, "board.lock")):
         for _ in range(ROUNDS):
@@ -82,6 +82,11 @@ def put_row(path: str, key: str, status: str, *, state: str, inside: str = "") -
                 remember(after)
                 return
     raise _never_still(path, key)
+
+
+def _make_state(state: str) -> None:
+    refuse_links(state, state)
+    os.makedirs(state, exist_ok=True)
 
 
 def backup_path(state: str, target: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..core.diagnostics import Diagnostic, Severity
 from ..core.errors import ConflictError, FileError, Place, UsageError
-from ..files import locked
+from ..files import locked, refuse_links
 from .agent_state import read_agent_state, write_answer
 from .answering import normalised, option_meant, why_invalid
 from .finding import Run, unfinished
@@ -51,6 +51,7 @@ def ask(run: str, question: Question, now: float) -> Question:
     may have its answer."""
     wanted = _with_recommended_option(bounded(_redacted(question)))
     folder = os.path.join(run, FOLDER)
+    refuse_links(run, folder)
     os.makedirs(folder, exist_ok=True)
     with locked(_lock(folder)):
         for path, id in _files(folder):

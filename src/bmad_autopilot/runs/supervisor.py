@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from ..core.errors import ConflictError, FileError
-from ..files import is_locked, locked, read_bytes, refuse_shared
+from ..files import is_locked, locked, read_bytes, refuse_links, refuse_shared
 from .json_files import number_of, text_of
 from .layout import folder_name
 from .requests import clear_request
@@ -83,6 +83,7 @@ class Supervision:
 def hold(state_folder: str, command: str, run: str = "", name: str = NAME) -> Iterator[Supervision]:
     """Be the project's only supervisor, or the only one of a workflow, until this ends, or this process does. The
     descriptor is closed in children that execute another program: an agent left running keeps nothing locked."""
+    refuse_links(state_folder, state_folder)
     os.makedirs(state_folder, exist_ok=True)
     path = os.path.join(state_folder, name)
     with ExitStack() as held:

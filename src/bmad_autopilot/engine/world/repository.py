@@ -10,7 +10,7 @@ from ...board.sprint import board_from_text
 from ...core.errors import AutopilotError
 from ...core.records import Check
 from ...core.statuses import DONE
-from ...files import Text, refuse_links, write_atomic
+from ...files import ODD, Text, kind_of, not_regular, refuse_links, write_atomic
 from ...github.commits import commit, move_ref
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
@@ -43,11 +43,20 @@ class RepositoryDoors(Ground):
     def tree(self, story: str) -> Tree:
         looked = self._look()
         if looked.tree is None or looked.problem:
+            self._refuse_odd_files()
             raise AutopilotError(
                 looked.problem or "git could not read the work tree", hint="git status; is the disk full?"
             )
         self.hold(looked.tree)
         return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
+
+    def _refuse_odd_files(self) -> None:
+        """Git stops at a pipe, a socket or a device where it knows a file, and does not say so."""
+        for name in self.git.ask("ls-files", "-z").fields:
+            path = os.path.join(self.git.top, name)
+            kind = kind_of(path)
+            if kind in ODD:
+                raise not_regular(path, "cannot be read by git", kind)
 
     def hold(self, tree: str | None) -> None:
         """What calls are judged by is in no commit yet: it must outlast a `git gc` of an agent's."""
