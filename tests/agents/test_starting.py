@@ -1,12 +1,19 @@
-"""Shims are started from several threads: each is kept until it has ended."""
+"""Starting calls: a start that fails leaves nothing behind, and each shim is collected once it has ended."""
 
+import errno
+import os
+import resource
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bmad_autopilot.agents import starting
+from bmad_autopilot.agents.attempts import State, state_of
+from bmad_autopilot.agents.shim import records
+from bmad_autopilot.core.errors import FileError
 from tests.agents.stubs import begin, finish, repository
 
 
@@ -41,3 +48,55 @@ def test_one_started_while_others_are_counted_is_not_lost(tmp_path: Path, monkey
     thread.join()
     assert len(kept) == 1
     finish(tmp_path / "call")
+
+
+def _refuse(error: BaseException) -> Callable[..., Any]:
+    def act(*_: object, **__: object) -> Any:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (records, "reserve_result"),
+        (starting.worktree_lock, "take"),
+        (starting, "write_spec"),
+        (starting, "set_time_limit"),
+        (starting.subprocess, "Popen"),
+        (starting.fcntl, "flock"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
+def test_a_start_that_fails_releases_its_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, kind: type[BaseException]
+) -> None:
+    """Else the attempt looks as if it ran, and its own run waits for it."""
+    tree, folder = repository(tmp_path / "tree"), tmp_path / "call"
+    before = set(os.listdir("/proc/self/fd"))
+    error = OSError(errno.ENOSPC, "No space left on device") if kind is OSError else KeyboardInterrupt()
+    with monkeypatch.context() as patched:
+        patched.setattr(module, name, _refuse(error))
+        with pytest.raises(FileError if kind is OSError else KeyboardInterrupt):
+            begin(folder, tree, "pass")
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert state_of(str(folder)) is State.NEW
+    begin(folder, tree, "pass")
+    assert finish(folder).by == "exit"
+
+
+def test_a_call_whose_result_finds_no_room_can_be_started_later(tmp_path: Path) -> None:
+    """A real limit of the file system's instead of a patched function: no file may grow beyond a few bytes."""
+    tree, folder = repository(tmp_path / "tree"), tmp_path / "call"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limit[1]))
+    try:
+        with pytest.raises(FileError, match="File too large"):
+            begin(folder, tree, "pass")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert state_of(str(folder)) is State.NEW
+    begin(folder, tree, "pass")
+    assert finish(folder).by == "exit"

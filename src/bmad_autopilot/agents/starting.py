@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,15 +52,12 @@ def start(
     `ready` is called once nothing can refuse the start any more: what must change before it is changed then."""
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
-        lock = _take_lock(folder)
-        records.reserve_result(folder)  # a call whose result finds no room is not begun
-    except OSError as error:
-        raise FileError(
-            f"cannot be written: {error.strerror}", place=Place(folder), hint="is the disk full, or read-only?"
-        ) from None
-    try:
-        tree_lock = worktree_lock.take(spec.worktree, folder)
-        try:
+        with ExitStack() as held:  # closes our descriptors in every case; the shim keeps its own
+            lock = _take_lock(folder)
+            held.callback(os.close, lock)
+            records.reserve_result(folder)  # a call whose result finds no room is not begun
+            tree_lock = worktree_lock.take(spec.worktree, folder)
+            held.callback(os.close, tree_lock)
             secrets = list(secrets)
             if ready is not None:
                 spec = ready(spec)
@@ -70,10 +67,10 @@ def start(
             order = _order(folder, spec, call, {**environment, **call.environment}, limits, secrets)
             order["stop"], order["others"] = stop, list(others)
             _spawn(order, (lock, tree_lock))
-        finally:
-            os.close(tree_lock)
-    finally:
-        os.close(lock)
+    except OSError as error:
+        raise FileError(
+            f"cannot be written: {error.strerror}", place=Place(folder), hint="is the disk full, or read-only?"
+        ) from None
     return spec
 
 
@@ -108,6 +105,9 @@ def _take_lock(folder: str) -> int:
         begun = any(os.path.exists(f"{folder}/{name}") for name in (records.RESULT, records.STARTED))
     except BlockingIOError:
         begun = True
+    except BaseException:
+        os.close(fd)
+        raise
     if begun:
         os.close(fd)
         raise ConflictError("this agent call was started before", place=Place(folder), found=state_of(folder))
@@ -149,6 +149,11 @@ def _spawn(order: "Order", locks: tuple[int, int]) -> None:
             pass_fds=locks,
             start_new_session=True,
         )
+    except OSError as error:
+        os.close(write)
+        raise FileError(
+            f"the supervisor of the call cannot be started: {error.strerror}", place=Place(sys.executable)
+        ) from None
     except BaseException:
         os.close(write)
         raise

@@ -73,10 +73,16 @@ def _watch_lock(folder: str) -> Watch:
     read, write = os.pipe()
 
     def wait() -> None:
-        fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | records.PLAIN)
-        fcntl.flock(fd, fcntl.LOCK_SH)
-        os.close(fd)
-        os.close(write)
+        try:
+            fd = os.open(f"{folder}/{records.LOCK}", os.O_RDONLY | records.PLAIN)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_SH)
+            finally:
+                os.close(fd)
+        except OSError:  # the folder is gone: there is nothing to wait for
+            pass
+        finally:
+            os.close(write)
 
     threading.Thread(target=wait, daemon=True).start()
     return Watch(folder, read)
