@@ -1,8 +1,10 @@
 """Starting calls: a start that fails leaves nothing behind, and each shim is collected once it has ended."""
 
 import errno
+import fcntl
 import os
 import resource
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.agents import starting
+from bmad_autopilot.agents import starting, worktree_lock
 from bmad_autopilot.agents.attempts import State, state_of
 from bmad_autopilot.agents.shim import records
 from bmad_autopilot.core.errors import FileError
@@ -61,11 +63,11 @@ def _refuse(error: BaseException) -> Callable[..., Any]:
     ("module", "name"),
     [
         (records, "reserve_result"),
-        (starting.worktree_lock, "take"),
+        (worktree_lock, "take"),
         (starting, "write_spec"),
         (starting, "set_time_limit"),
-        (starting.subprocess, "Popen"),
-        (starting.fcntl, "flock"),
+        (subprocess, "Popen"),
+        (fcntl, "flock"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

@@ -1,17 +1,23 @@
 """Whose work it is: what calls changed, and what a person left who took the story over."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.attempts import Result, Spec
-from bmad_autopilot.engine.touching import take_out, users_paths
+from bmad_autopilot.agents.attempts import Result, Spec, write_spec
+from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.engine.touching import between_calls, take_out, users_paths
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
 from tests.engine.laning import Person, Sample, changed_by
 from tests.github.repositories import make_repository
+from tests.terminals import COMMAND
 
 STORY = "_bmad-output/implementation-artifacts/1-1-list-accounts.md"
 CODE = "src/ledger/list_accounts.py"
@@ -99,3 +105,73 @@ def test_commits_on_another_branch_are_left_alone(tmp_path: Path) -> None:
     call.repository.run("switch", "--quiet", "--create", "other", str(call.spec.head))
     cleaned = take_out(call.repository.git, call.spec, call.result, call.users)
     assert (cleaned.left_in, cleaned.taken_out) == ((), ())
+
+
+def path_with_git(folder: Path, does: str) -> str:
+    """A PATH whose git does this instead of recording the work tree for the developer's first call."""
+    program = folder / "git"
+    folder.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$GIT_INDEX_FILE $*" in */*-dev/attempt-1/index*" add "*) {does};; esac\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_a_work_tree_that_cannot_be_recorded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is started without it. Once git can, the run goes on."""
+    sample = Sample(tmp_path / "p")
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", path_with_git(tmp_path / "bin", "exit 128"))
+        with pytest.raises(AutopilotError, match="the work tree cannot be recorded before the call"):
+            sample.run("epic", "1")
+    ran = sample.run("epic", "1")
+    assert (ran.end.status, ran.questions) == ("completed", [])
+
+
+def test_a_kill_during_the_look_before_a_call_costs_nothing(tmp_path: Path) -> None:
+    """git and the supervisor are killed while the work tree is recorded for the developer's first call. The next
+    start records it all the same: the work is the developer's, and its review is not refused."""
+    sample = Sample(tmp_path / "p")
+    kills = ': > "$GIT_INDEX_FILE.lock"; kill -9 $PPID; kill -9 $$'
+    environment = {**os.environ, "PATH": path_with_git(tmp_path / "bin", kills)}
+    killed = subprocess.run([*COMMAND, "run-epic", "1"], cwd=sample.root, env=environment, capture_output=True)
+    assert killed.returncode == -9
+    ran = sample.run("epic", "1")
+    assert (ran.end.status, ran.questions) == ("completed", [])
+    assert CODE in changed_by(sample, ["HEAD~1"])
+
+
+def call(folder: Path, before: str | None, after: str | None) -> str:
+    """The records of one call, with the trees of its supervisor's looks."""
+    folder.mkdir(parents=True)
+    spec = Spec("id", "stub", "dev", "1-1", "session", "/nowhere", (), 0.0, tree=before)
+    write_spec(str(folder), spec)
+    (folder / "started").write_text("1 0.0\n")
+    (folder / "result.json").write_text(json.dumps({"version": 1, "id": "id", "by": "exit", "tree": after}))
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("trees", "found"),
+    [
+        ([("a", "b"), ("c", "d"), ("e", "f")], [("b", "c"), ("d", "e")]),
+        ([("a", "b"), (None, "d"), ("e", "f")], [("d", "e")]),
+        ([("a", "b"), ("c", None), ("e", "f")], [("b", "c")]),
+        ([("a", "b"), (None, None), ("e", "f")], []),
+    ],
+)
+def test_what_a_call_may_have_done_itself_is_no_persons(
+    tmp_path: Path, trees: list[tuple[str | None, str | None]], found: list[tuple[str, str]]
+) -> None:
+    """Runs of earlier versions may hold calls without a tree."""
+    folders = [call(tmp_path / str(number), *pair) for number, pair in enumerate(trees)]
+    assert [(time.before, time.after) for time in between_calls(folders, set())] == found
+
+
+def test_a_call_that_was_never_started_is_no_gap(tmp_path: Path) -> None:
+    folders = [call(tmp_path / "1", "a", "b"), str(tmp_path / "2"), call(tmp_path / "3", "c", "d")]
+    Path(folders[1]).mkdir()
+    write_spec(folders[1], Spec("id", "stub", "dev", "1-1", "session", "/nowhere", (), 0.0))
+    assert [(time.before, time.after) for time in between_calls(folders, set())] == [("b", "c")]

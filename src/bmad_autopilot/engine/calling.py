@@ -19,7 +19,7 @@ from ..agents.registry import find_agent
 from ..agents.shim import work
 from ..agents.shim.redaction import secrets_of
 from ..agents.starting import Limits, start
-from ..core.errors import AutopilotError, UsageError
+from ..core.errors import AutopilotError, Place, UsageError
 from ..project.commands import commands_of
 from ..project.open import Project
 from ..project.programs import Question, ask, find_program, lane_environment
@@ -29,6 +29,7 @@ from .callers import parked
 
 # Set for the far side of a launcher too: they say nothing about anybody.
 _FAR = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
+LOOKS = 3  # at the work tree before a call, where git fails
 _AUTHOR = re.compile(r"(?P<name>[^<>\n]+) <(?P<email>[^<>\n]+)> ")
 
 
@@ -107,7 +108,7 @@ def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spe
     def last(spec: Spec) -> Spec:
         if ready is not None:
             ready()
-        found = work.look(spec.worktree, environment, f"{folder}/index")
+        found = _look(spec.worktree, environment, f"{folder}/index")
         return replace(spec, tree=found.tree, head=found.head)
 
     return start(
@@ -120,6 +121,21 @@ def begin(folder: str, job: Job, ready: Callable[[], None] | None = None) -> Spe
         secrets=secrets_of(os.environ),
         others=[project.root.path] if project.root.is_linked else [],
         ready=last,
+    )
+
+
+def _look(worktree: str, environment: dict[str, str], index: str) -> work.Work:
+    """The work tree before the call. Without it the call's own changes could not be told from other people's."""
+    for _ in range(LOOKS):
+        found = work.look(worktree, environment, index)
+        if not found.problem:  # without a tree, too: there is no git repository
+            return found
+    if found.tree is not None:  # all but files that nobody can read
+        return found
+    raise AutopilotError(
+        f"the work tree cannot be recorded before the call: {found.problem}",
+        place=Place(worktree),
+        hint="git status; is the disk full?",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.attempts import Result, Spec, read_result, read_spec
+from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
 from ..core.errors import FileError
 from ..github.commits import commits_without, move_ref
 from ..github.git import Git
@@ -38,14 +38,16 @@ class Between(NamedTuple):
 
 
 def between_calls(folders: Sequence[str], handed_over: Set[str], now: str | None = None) -> Iterator[Between]:
-    """`folders`: of a story's calls, in order. `now`: the tree after the last, where that counts too."""
+    """`folders`: of a story's calls, in order. `now`: the tree after the last, where that counts too. Where one of
+    a call's own trees is missing, the time on that side of it is left out: it cannot be told from the call."""
     left, by_hand = "", False
     for folder in folders:
-        trees = trees_of(folder)
+        trees = _ends_of(folder)
         if trees is not None:
-            if left:
-                yield Between(left, trees[0], by_hand)
-            left, by_hand = trees[1], False
+            before, after = trees
+            if left and before:
+                yield Between(left, before, by_hand)
+            left, by_hand = after, False
         by_hand = by_hand or folder in handed_over
     if left and now:
         yield Between(left, now, by_hand)
@@ -58,11 +60,19 @@ def paths_by_hand(git: Git, folders: Sequence[str], handed_over: Set[str], now: 
 
 
 def trees_of(folder: str) -> tuple[str, str] | None:
+    trees = _ends_of(folder)
+    return trees if trees is not None and all(trees) else None
+
+
+def _ends_of(folder: str) -> tuple[str, str] | None:
+    """The trees before and after a call, each empty where it was not recorded; None: no call was made."""
     try:
         spec, result = read_spec(folder), read_result(folder)
     except FileError:
         return None
-    return (spec.tree, result.tree) if spec.tree and result and result.tree else None
+    if result is None and state_of(folder) is State.NEW:
+        return None
+    return spec.tree or "", result.tree or "" if result is not None else ""
 
 
 class Cleaned(NamedTuple):

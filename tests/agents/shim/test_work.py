@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +122,49 @@ def test_our_copy_of_the_index_is_not_written_through_a_link(tmp_path: Path) -> 
     (tmp_path / "index").symlink_to(users)
     assert look(str(tree), dict(os.environ), str(tmp_path / "index")).tree is not None
     assert users.read_text() == "mine"
+
+
+def test_a_lock_left_by_a_killed_look_does_not_stop_the_next(tmp_path: Path) -> None:
+    """git is killed with its caller while it writes our index; the next look finds its lock."""
+    tree, index = repository(tmp_path / "tree"), tmp_path / "call" / "index"
+    index.parent.mkdir()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    real = shutil.which("git")
+    killer = programs / "git"
+    killer.write_text(
+        f'#!/bin/sh\ncase "$*" in *" add "*) : > "$GIT_INDEX_FILE.lock"; kill -9 $PPID; kill -9 $$;; esac\n'
+        f'exec {real} "$@"\n'
+    )
+    killer.chmod(0o755)
+    code = (
+        "import os, sys; from bmad_autopilot.agents.shim.work import look;"
+        "look(sys.argv[1], {**os.environ, 'PATH': sys.argv[3] + ':' + os.environ['PATH']}, sys.argv[2])"
+    )
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run([sys.executable, "-c", code, str(tree), str(index), str(programs)], env=environment)
+    assert done.returncode == -9
+    assert [path for path in index.parent.iterdir() if path.suffix == ".lock"]
+
+    seen = look(str(tree), dict(os.environ), str(index))
+    assert (seen.problem, seen.tree) == ("", git(tree, "rev-parse", "HEAD^{tree}").strip())
+    assert list(index.parent.iterdir()) == [], "what the killed one left is removed"
+
+
+def test_a_lock_of_an_earlier_version_is_no_obstacle(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    for name in ("index", "index.lock"):
+        (tmp_path / name).write_bytes(b"")
+    seen = look(str(tree), dict(os.environ), str(tmp_path / "index"))
+    assert (seen.problem, seen.tree) == ("", git(tree, "rev-parse", "HEAD^{tree}").strip())
+
+
+def test_the_index_of_a_look_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
+    tree = repository(tmp_path / "tree")
+    theirs = tmp_path / f"index-{os.getppid()}-0123abcd.lock"
+    theirs.write_bytes(b"")
+    other = tmp_path / "index-of-another-thing"
+    other.write_bytes(b"")
+    assert look(str(tree), dict(os.environ), str(tmp_path / "index")).tree
+    assert theirs.exists()
+    assert other.exists()

@@ -50,8 +50,19 @@ class Work:
 def look(
     folder: str, environment: dict[str, str], index: str, scratch: str = "", seconds: float = SECONDS
 ) -> Work:
-    """The work tree as it is, hashed through an index of our own at `index`: git's own stays untouched. New
+    """The work tree as it is, hashed through an index of our own beside `index`: git's own stays untouched. New
     objects go into the repository, or into the folder `scratch`."""
+    _sweep(index)
+    # A name of its own: git's lock on it, left by a look that was killed, cannot stop this one.
+    index = f"{index}-{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        return _look(folder, environment, index, scratch, seconds)
+    finally:
+        for path in (index, f"{index}.lock"):
+            _remove(path)
+
+
+def _look(folder: str, environment: dict[str, str], index: str, scratch: str, seconds: float) -> Work:
     asked = ["rev-parse", "--git-path", "index", "--git-path", "objects", "--show-toplevel", "HEAD"]
     code, out = _git(folder, environment, [*asked, "--abbrev-ref", "HEAD"], seconds)
     lines = out.splitlines()
@@ -67,8 +78,8 @@ def look(
         own |= {"GIT_OBJECT_DIRECTORY": scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects}
     # Copied, so that only files changed since are read again.
     added, _ = _git(folder, own, [*_WHOLE, "add", "--all", "--ignore-errors", ":/"], seconds)
-    code, tree = _git(folder, own, ["write-tree"], seconds) if added is not None else (None, "")
-    _remove(index)
+    # 1: some files could not be read. Anything else is no look at all: the tree would be that of git's own index.
+    code, tree = _git(folder, own, ["write-tree"], seconds) if added in (0, 1) else (None, "")
     whole = unhidden and added == 0 and code == 0
     problem = "" if whole else "git could not read the whole work tree: what is kept is not all of it"
     return Work(head, branch, tree.strip() if code == 0 else None, problem)
@@ -161,6 +172,32 @@ def _copy(source: str, target: str) -> None:
             _remove(target)
     except OSError:  # no index yet: git makes one
         _remove(target)
+
+
+def _sweep(index: str) -> None:
+    """Remove what looks of processes that are gone have left beside `index`. An earlier version used that very
+    name."""
+    folder, prefix = os.path.dirname(index), f"{os.path.basename(index)}-"
+    for name in (os.path.basename(index), f"{os.path.basename(index)}.lock"):
+        _remove(os.path.join(folder, name))
+    try:
+        names = [name for name in os.listdir(folder or ".") if name.startswith(prefix)]
+    except OSError:
+        return
+    for name in names:
+        pid, _, rest = name.removeprefix(prefix).partition("-")
+        if pid.isdecimal() and len(rest.removesuffix(".lock")) == 8 and not _is_alive(int(pid)):
+            _remove(os.path.join(folder, name))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _remove(path: str) -> None:

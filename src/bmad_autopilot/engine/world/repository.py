@@ -41,14 +41,9 @@ class RepositoryDoors(Ground):
         return str(problem) if problem is not None else ""
 
     def tree(self, story: str) -> Tree:
-        looked = self._look()
-        if looked.tree is None or looked.problem:
-            self._refuse_odd_files()
-            raise AutopilotError(
-                looked.problem or "git could not read the work tree", hint="git status; is the disk full?"
-            )
-        self.hold(looked.tree)
-        return Tree(looked.head, looked.branch, looked.tree, self._code(looked.tree, story))
+        looked, tree = self._look()
+        self.hold(tree)
+        return Tree(looked.head, looked.branch, tree, self._code(tree, story))
 
     def _refuse_odd_files(self) -> None:
         """Git stops at a pipe, a socket or a device where it knows a file, and does not say so."""
@@ -72,8 +67,15 @@ class RepositoryDoors(Ground):
         let_go(self.git, os.path.basename(self.run))
         self._held.clear()
 
-    def _look(self) -> work.Work:
-        return work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
+    def _look(self) -> tuple[work.Work, str]:
+        """The work tree as it is, and its hash. Not the whole of it is an error."""
+        looked = work.look(self.git.top, self._plain, os.path.join(self.run, "index"))
+        if looked.tree is None or looked.problem:
+            self._refuse_odd_files()
+            raise AutopilotError(
+                looked.problem or "git could not read the work tree", hint="git status; is the disk full?"
+            )
+        return looked, looked.tree
 
     def tree_of(self, result: Result, story: str) -> Tree:
         """As a call left it, by its supervisor's own look."""
@@ -146,11 +148,11 @@ class RepositoryDoors(Ground):
         """What these calls changed, and what a person left who took the story over. Settings are nobody's work:
         whoever changed those commits them."""
         folders = [self.folder(call) for call in calls]
-        found = touched_paths(self.git, folders, lambda: (order.tree, now or self._look().tree))
+        found = touched_paths(self.git, folders, lambda: (order.tree, now or self._look()[1]))
         if order.handed_over:
             handed_over = set(map(self.folder, order.handed_over))
             settings = self._from_top(os.path.join(self.project.root.path, CONFIG_NAME))
-            found |= paths_by_hand(self.git, folders, handed_over, now or self._look().tree) - {settings}
+            found |= paths_by_hand(self.git, folders, handed_over, now or self._look()[1]) - {settings}
         return found
 
     def set_aside(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
