@@ -1,4 +1,6 @@
 import os
+import shlex
+import subprocess
 import sys
 import threading
 import time
@@ -14,6 +16,7 @@ from bmad_autopilot.github.commits import commit
 from bmad_autopilot.github.git import Git, GitError, check_revision, last_line
 from bmad_autopilot.github.ground import look_at_ground
 from bmad_autopilot.github.history import commits_between, find_commit
+from bmad_autopilot.github.holding import hold
 from bmad_autopilot.github.identities import OURS
 from bmad_autopilot.github.putting_back import put_back
 from bmad_autopilot.github.saving import save_all
@@ -249,6 +252,89 @@ def test_a_lock_that_stays_is_named(repository: Repository, monkeypatch: pytest.
         commit(repository.git, ["new"], "New", {}, identity=USER)
     assert str(lock) in str(caught.value)
     assert repository.head == before
+    assert lock.exists()
+
+
+def test_a_lock_is_named_in_a_command_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    repository = make_repository(tmp_path / "Rob's own project")
+    lock = repository.path / ".git/index.lock"
+    lock.touch()
+    repository.write("new", "new\n")
+    with pytest.raises(ConflictError) as caught:
+        stage(repository.git, ["new"])
+    hint = caught.value.hint
+    assert hint is not None
+    assert shlex.split(hint.partition(": ")[2]) == ["rm", str(lock)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("config.lock", ("config", "test.name", "value")),
+        ("packed-refs.lock", ("pack-refs", "--all")),
+        ("refs/heads/other.lock", ("update-ref", "refs/heads/other", "HEAD")),
+        ("HEAD.lock", ("symbolic-ref", "HEAD", "refs/heads/main")),
+    ],
+)
+def test_every_lock_of_the_repository_is_waited_for(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, ...]
+) -> None:
+    """Lanes share one repository: each may meet the lock of another's git."""
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 30.0)
+    lock = repository.path / ".git" / name
+    lock.touch()
+    talk = talking.talk
+    asked = []
+
+    def tell(*arguments: object, **named: object) -> object:
+        heard = talk(*arguments, **named)  # type: ignore[arg-type]
+        asked.append(heard)
+        lock.unlink(missing_ok=True)
+        return heard
+
+    monkeypatch.setattr(git_door, "talk", tell)
+    repository.git.ask(*words)
+    assert len(asked) == 2, "the other git was waited for"
+
+    lock.touch()
+    monkeypatch.setattr(git_door, "talk", talk)
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    with pytest.raises(ConflictError) as caught:
+        repository.git.ask(*words, codes=tuple(range(256)))
+    assert str(lock) in str(caught.value)
+    assert lock.exists(), "it may be in use"
+
+
+def test_a_stale_lock_on_a_ref_of_ours_is_removed(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left by a power cut. The user's refs are theirs."""
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    tree = repository.run("rev-parse", "HEAD^{tree}").strip()
+    lock = repository.path / f".git/refs/autopilot/held/run/{tree}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    assert hold(repository.git, "run", tree)
+    assert not lock.exists()
+    assert repository.run("rev-parse", f"refs/autopilot/held/run/{tree}").strip() == tree
+
+
+def test_a_lock_on_a_ref_of_ours_stays_while_a_git_is_at_work(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    lock = repository.path / ".git/refs/autopilot/x.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    waits = ["git", "-C", str(repository.path), "cat-file", "--batch"]
+    with subprocess.Popen(waits, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write(b"HEAD\n")
+        other.stdin.flush()
+        other.stdout.readline()  # it has begun
+        with pytest.raises(ConflictError):
+            repository.git.ask("update-ref", "refs/autopilot/x", repository.head)
+        other.stdin.close()
     assert lock.exists()
 
 

@@ -6,8 +6,10 @@ objects) does not run with us. The user's own config stays, because identity, li
 
 import os
 import re
+import shlex
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from ..project.gitdir import WorkTree, find_work_tree
 from ..project.programs import find_program
 from .paths import decode, encode
 from .talking import Heard, talk
+from .worktrees.marks import MARK
 
 SECONDS = 60.0
 LOCK_SECONDS = 5.0  # a person's commit takes less, unless an editor is open, and then no index is locked
@@ -43,14 +46,21 @@ _SETTINGS = (
     "i18n.logOutputEncoding=UTF-8",
     "advice.addEmbeddedRepo=false",
 )
-_LOCK = re.compile(r"'([^'\n]+\.lock)'")  # in every language git speaks
+_LOCK = re.compile(r"'(/[^\n]*?\.lock)'")  # in every language git speaks
 # Of a worktree that another git is just making: measured on fetch and rev-list --all.
 _HALF_MADE = re.compile(r"worktrees/[^/\s]+/(?:HEAD|commondir|gitdir)\b")
 _LOST_LOCKS = 3  # in the way, and gone when we looked; more often, and it is no lock but a place we may not write
+_OWN_REFS = "refs/autopilot"
+_LONG_DEAD = 600.0  # seconds: no git of ours runs that long
+_PROCESSES = "/proc"
 
 
 class GitError(AutopilotError):
     """git did not do what it was asked."""
+
+
+class LockedError(ConflictError):
+    """A lock of another git process did not go away."""
 
 
 class Answer(NamedTuple):
@@ -130,15 +140,14 @@ class Git:
         own = self._environment | ({"GIT_INDEX_FILE": index} if index else {}) | dict(environment or {})
         if pinned and self.work_tree is not None:
             own["GIT_WORK_TREE"] = self.work_tree.top
-        patience = _Patience()
+        patience = _Patience(self.work_tree)
         while True:
             heard = _talk(argv, own, feed, seconds, limit, held)
-            if patience.is_early(heard):
+            if patience.is_early(heard) or patience.waits(heard, is_answer=heard.code in codes):
                 continue
             if heard.code in codes:
                 return Answer(heard.code, heard.out, heard.err)
-            if not patience.waits(heard):
-                raise self._error(arguments[0], heard)
+            raise self._error(arguments[0], heard)
 
     def _error(self, command: str, heard: Heard) -> GitError:
         said = heard.problem or last_line(heard.err) or f"exit code {heard.code}"
@@ -178,9 +187,10 @@ def _talk(
 
 
 class _Patience:
-    """How long somebody else's lock is waited for: a person may be committing at the same time."""
+    """How long another process's lock is waited for: a person may be committing at the same time."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: WorkTree | None) -> None:
+        self._tree = tree
         self._deadline = time.monotonic() + LOCK_SECONDS
         self._lost = 0
 
@@ -192,23 +202,92 @@ class _Patience:
         time.sleep(0.02)
         return True
 
-    def waits(self, heard: Heard) -> bool:
-        """Did a lock stop it? Then wait a little. A lock that stays is an error of its own."""
-        lock = _LOCK.search(heard.err)
-        if heard.code is None or lock is None:
+    def waits(self, heard: Heard, *, is_answer: bool) -> bool:
+        """Did a lock stop it? Then wait a little. A lock that stays is an error of its own; one of ours whose git
+        is dead is removed. `is_answer`: the caller knows its exit code; it may speak of a lock in another
+        repository, such as a remote's."""
+        lock = self._lock(heard.err) if heard.code else ""
+        if not lock or (is_answer and not self._is_here(lock)):
             return False
-        if os.path.lexists(lock[1]):
+        if os.path.lexists(lock):
             if time.monotonic() >= self._deadline:
-                raise _locked(lock[1])
+                if self._tree is None or not _remove_abandoned(lock, self._tree):
+                    raise _locked(lock)
+                self._deadline = time.monotonic() + LOCK_SECONDS
         else:
             self._lost += 1
         time.sleep(0.02)
         return self._lost <= _LOST_LOCKS
 
+    def _is_here(self, lock: str) -> bool:
+        tree = self._tree
+        return tree is not None and lock.startswith((f"{tree.common_dir}/", f"{tree.git_dir}/"))
 
-def _locked(lock: str) -> ConflictError:
-    return ConflictError(
+    def _lock(self, err: str) -> str:
+        """The lock file that git names; of its settings it names the file that is to be locked."""
+        found = _LOCK.search(err)
+        if found is not None or self._tree is None:
+            return found[1] if found is not None else ""
+        for name in ("config.worktree", "config"):
+            path = f"{self._tree.common_dir if name == 'config' else self._tree.git_dir}/{name}"
+            if path in err or f".git/{name}:" in err:
+                return f"{path}.lock"
+        return ""
+
+
+def _remove_abandoned(lock: str, tree: WorkTree) -> bool:
+    """Remove a lock that a killed git has left where only we and our agents work: in the git folder of a lane's
+    worktree, or on a ref of ours. One that a living process may hold stays; so does every lock of the user's."""
+    in_lane = os.path.dirname(lock) == tree.git_dir and tree.is_linked
+    is_lanes = in_lane and os.path.exists(os.path.join(tree.git_dir, MARK))
+    is_ref = lock.startswith(f"{tree.common_dir}/{_OWN_REFS}/")
+    try:
+        before = os.lstat(lock)
+        is_old = is_ref and time.time() - before.st_mtime > _LONG_DEAD
+        places = [tree.top, tree.git_dir] if is_lanes else _work_trees(tree)
+        if not (is_lanes or is_ref) or not (is_old or _nobody_works_in(places)):
+            return False
+        if os.lstat(lock).st_ino == before.st_ino:
+            os.unlink(lock)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _work_trees(tree: WorkTree) -> list[str]:
+    """Of the whole repository."""
+    found = [tree.top, tree.common_dir, os.path.dirname(tree.common_dir)]
+    with suppress(FileNotFoundError), os.scandir(os.path.join(tree.common_dir, "worktrees")) as entries:
+        for entry in entries:
+            with open(os.path.join(entry.path, "gitdir"), encoding="utf-8", errors="surrogateescape") as file:
+                found.append(os.path.dirname(file.read(8192).strip()))
+    return found
+
+
+def _nobody_works_in(places: list[str]) -> bool:
+    """No git process has its working folder there. Where that cannot be seen, one may have."""
+    if not os.path.isdir(f"{_PROCESSES}/self"):
+        return False
+    for pid in filter(str.isdecimal, os.listdir(_PROCESSES)):
+        try:
+            with open(f"{_PROCESSES}/{pid}/comm", "rb") as file:
+                if not file.read(64).startswith(b"git"):
+                    continue
+            folder = os.readlink(f"{_PROCESSES}/{pid}/cwd")
+        except (FileNotFoundError, ProcessLookupError):  # it has just ended
+            continue
+        except OSError:  # another user's
+            return False
+        if any(folder == place or folder.startswith(f"{place}/") for place in places):
+            return False
+    return True
+
+
+def _locked(lock: str) -> LockedError:
+    return LockedError(
         f"another git process has held this lock for {LOCK_SECONDS:g} s",
         place=Place(lock),
-        hint=f"let it finish; if no git is running any more: rm {lock}",
+        hint=f"let it finish; if no git is running any more: rm {shlex.quote(lock)}",
     )

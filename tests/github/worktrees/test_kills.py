@@ -16,8 +16,10 @@ import pytest
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.github import git
 from bmad_autopilot.github.git import Git, GitError
+from bmad_autopilot.github.staging import stage
 from bmad_autopilot.github.talking import talk
 from bmad_autopilot.github.worktrees import bringing, making, marks, site, trash, worktrees
+from tests.agents.stubs import until
 from tests.conftest import REPOSITORY
 from tests.github.worktrees.sites import BRANCH, EPIC, Sample, contents, git_dir, tree
 
@@ -225,3 +227,36 @@ def test_a_worktree_that_another_git_is_making(sample: Sample, monkeypatch: pyte
         sample.repository.git.ask("rev-list", "--all", "--max-count=1")
     monkeypatch.setattr("bmad_autopilot.github.git.time.sleep", moment)
     assert sample.repository.git.ask("rev-list", "--all", "--max-count=1").text == sample.start
+
+
+def test_a_lock_that_a_killed_git_left_in_a_lane_is_removed(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """git is killed while it holds the index of a lane's worktree. The lane goes on; the user's checkout, where it
+    may be anybody's lock, is left alone."""
+    monkeypatch.setattr(git, "LOCK_SECONDS", 0.1)
+    made = sample.make()
+    work = tree(made)
+    started = tmp_path / "started"
+    work.run("config", "filter.slow.clean", f"touch {started}; sleep 600")
+    attributes = tmp_path / "attributes"
+    attributes.write_text("*.slow filter=slow\n")
+    work.write("x.slow", "x\n")
+    slow = ["git", "-c", f"core.attributesFile={attributes}", "add", "x.slow"]
+    with subprocess.Popen(slow, cwd=work.path, start_new_session=True) as child:
+        until(started.exists, "git holds the lock")
+        lock = git_dir(made) / "index.lock"
+        assert lock.exists()
+        with pytest.raises(ConflictError, match="has held this lock"):
+            stage(work.git, ["x.slow"])
+        os.killpg(child.pid, signal.SIGKILL)
+    assert lock.exists()
+    stage(work.git, ["x.slow"])
+    assert "A  x.slow" in work.status()
+
+    theirs = sample.top / ".git/index.lock"
+    theirs.touch()
+    sample.repository.write("y", "y\n")
+    with pytest.raises(ConflictError, match="has held this lock"):
+        stage(sample.repository.git, ["y"])
+    assert theirs.exists()
