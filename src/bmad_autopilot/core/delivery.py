@@ -30,7 +30,9 @@ class DeliveryRecord:
     begun: dict[str, Data] = field(default_factory=dict)  # effects that were begun and not known to be done
     failed: dict[str, str] = field(default_factory=dict)  # effects that were refused, and why
     done: dict[str, Data] = field(default_factory=dict)  # effects by their key, with what came of them
-    troubles: dict[str, Data] = field(default_factory=dict)  # effects whose answer was lost: how often, and why
+    troubles: dict[str, Data] = field(
+        default_factory=dict
+    )  # effects whose answer or race was lost: how often, why
     rounds: list[PullRound] = field(default_factory=list)
     counted_from: int = 0  # rounds before it count no more: an answer allowed more
     answers: dict[str, Data] = field(default_factory=dict)  # thread → what the agent said of it last
@@ -85,6 +87,9 @@ def _trouble(record: DeliveryRecord, data: Data, at: float) -> None:
     name = f"{data['do']}:{data['key']}"
     times = int(record.troubles.get(name, {}).get("times", 0))
     record.troubles[name] = {"times": times + 1, "why": str(data["why"])}
+    if data.get("raced"):  # nothing was done: there is nothing to look for
+        record.begun.pop(name, None)
+        record.troubles[name] = {**record.troubles[name], "raced": at}
 
 
 def _pull_round(record: DeliveryRecord, data: Data, at: float) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from ..core.errors import ConflictError, Place
-from .git import Git, GitError, check_revision
+from ..core.errors import Place
+from .git import Git, GitError, MovedError, check_revision
 from .identities import OURS, Identity
 from .index import Difference, compare_index, copied_index, empty_index, read_raw, write_entries
 from .messages import redact_message, write_message
@@ -46,7 +46,7 @@ def move_ref(git: Git, ref: str, new: str, old: str) -> None:
         now = git.ask("rev-parse", "--verify", "--quiet", ref, codes=(0, 1)).text
         if now == old:
             raise
-        raise ConflictError(
+        raise MovedError(
             "has moved while we were about to move it",
             place=Place(ref),
             found=now or "nothing",

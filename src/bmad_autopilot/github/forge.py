@@ -3,6 +3,7 @@
 Reads may be a few seconds old. An effect may have happened although its answer was lost: whoever calls looks
 first, and looks again after any error."""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
@@ -21,6 +22,15 @@ class Trouble(StrEnum):
     ODD = "odd"  # an answer that we do not understand
 
 
+# What GitHub and git say when a branch has moved between the look and the effect.
+_MOVED = re.compile(
+    r"(?:base|head) branch (?:was modified|is out of date)|head (?:sha|oid|ref)\b.{0,60}\b(?:match|chang|differ)"
+    r"|expected ?head ?(?:sha|oid)|not a (?:simple )?fast.forward|non-fast-forward|fetch first|stale info"
+    r"|is not where it was|incorrect old value|cannot lock ref|failed to (?:update|lock) ref",
+    re.IGNORECASE,
+)
+
+
 class ForgeError(AutopilotError):
     """The forge did not do what it was asked, or its answer was lost."""
 
@@ -31,6 +41,11 @@ class ForgeError(AutopilotError):
         self.trouble = trouble
         self.until = until
         self.status = status
+
+    @property
+    def is_race(self) -> bool:
+        """A branch was no longer where it was, and nothing was done: a fresh look decides anew."""
+        return self.trouble is Trouble.REFUSED and _MOVED.search(self.message) is not None
 
 
 class Forge(Protocol):

@@ -49,6 +49,7 @@ _SETTINGS = (
 _LOCK = re.compile(r"'(/[^\n]*?\.lock)'")  # in every language git speaks
 # Of a worktree that another git is just making: measured on fetch and rev-list --all.
 _HALF_MADE = re.compile(r"worktrees/[^/\s]+/(?:HEAD|commondir|gitdir)\b")
+_FATAL = 128  # git's exit code where it gives up
 _LOST_LOCKS = 3  # in the way, and gone when we looked; more often, and it is no lock but a place we may not write
 _OWN_REFS = "refs/autopilot"
 _LONG_DEAD = 600.0  # seconds: no git of ours runs that long
@@ -59,8 +60,16 @@ class GitError(AutopilotError):
     """git did not do what it was asked."""
 
 
-class LockedError(ConflictError):
+class RaceError(ConflictError):
+    """Another process was quicker, and nothing was done. What to do is decided anew, from a fresh look."""
+
+
+class LockedError(RaceError):
     """A lock of another git process did not go away."""
+
+
+class MovedError(RaceError):
+    """A branch is no longer where it was."""
 
 
 class Answer(NamedTuple):
@@ -206,7 +215,7 @@ class _Patience:
         """Did a lock stop it? Then wait a little. A lock that stays is an error of its own; one of ours whose git
         is dead is removed. `is_answer`: the caller knows its exit code; it may speak of a lock in another
         repository, such as a remote's."""
-        lock = self._lock(heard.err) if heard.code else ""
+        lock = self._lock(heard, is_answer=is_answer) if heard.code else ""
         if not lock or (is_answer and not self._is_here(lock)):
             return False
         if os.path.lexists(lock):
@@ -223,11 +232,15 @@ class _Patience:
         tree = self._tree
         return tree is not None and lock.startswith((f"{tree.common_dir}/", f"{tree.git_dir}/"))
 
-    def _lock(self, err: str) -> str:
-        """The lock file that git names; of its settings it names the file that is to be locked."""
+    def _lock(self, heard: Heard, *, is_answer: bool) -> str:
+        """The lock file that git names. Of its settings it names the file that is to be locked, and
+        `update-index -q` names nothing at all."""
+        err = heard.err
         found = _LOCK.search(err)
         if found is not None or self._tree is None:
             return found[1] if found is not None else ""
+        if heard.code == _FATAL and not is_answer and not err.strip():
+            return f"{self._tree.git_dir}/index.lock"
         for name in ("config.worktree", "config"):
             path = f"{self._tree.common_dir if name == 'config' else self._tree.git_dir}/{name}"
             if path in err or f".git/{name}:" in err:

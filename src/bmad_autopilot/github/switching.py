@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..core.errors import ConflictError, Place
 from .commits import move_ref
-from .git import Git, GitError, check_revision
+from .git import Git, GitError, MovedError, check_revision
 from .ground import Ground, look_at_ground, unfit
 from .history import is_ancestor
 from .index import Difference, read_raw
@@ -65,7 +65,7 @@ def _bring_along(git: Git, branch: str, new: str, old: str) -> None:
     if (ground.branch, ground.head) != (branch, old):
         found = f"{ground.branch or 'no branch'} at {(ground.head or 'no commit')[:12]}"
         expected = f"{branch} at {old[:12]}"
-        raise ConflictError("has moved meanwhile", place=Place(git.top), found=found, expected=expected)
+        raise MovedError("has moved meanwhile", place=Place(git.top), found=found, expected=expected)
     git.ask("update-index", "-q", "--refresh", codes=(0, 1))  # else a touched file is taken for a changed one
     if ground.dirty and _is_as(git, new):
         return

@@ -64,7 +64,8 @@ def _numbers(data: Data) -> str:
 
 
 def _trouble(data: Data) -> Words:
-    return [(f"{data['do']}: no answer", f"{first_line(str(data.get('why', '')))}; looked at again", "yellow")]
+    what = "too late" if data.get("raced") else "no answer"
+    return [(f"{data['do']}: {what}", f"{first_line(str(data.get('why', '')))}; looked at again", "yellow")]
 
 
 def _round(data: Data) -> Words:

@@ -8,6 +8,7 @@ import pytest
 
 from bmad_autopilot.board.sprint import read_board
 from bmad_autopilot.core.errors import EXIT_DONE
+from bmad_autopilot.github import git as git_door
 from bmad_autopilot.project.open import open_project
 from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
 
@@ -51,3 +52,50 @@ def test_a_persons_own_merge_is_noticed(tmp_path: Path, how: tuple[str, ...]) ->
     end = pilot.fly(merge_when_asked).end
     assert waited == ["a person to merge it"]
     assert (end.exit_code, end.merged) == (EXIT_DONE, ("epic-1",))
+
+
+def merge_is_tried(kind: str, data: Mapping[str, Any]) -> bool:
+    return kind == "effect" and data.get("do") == "merge"
+
+
+@pytest.mark.parametrize("parallel", [0, 1])
+def test_a_base_that_moves_at_the_moment_of_the_merge_is_taken_in(tmp_path: Path, parallel: int) -> None:
+    """As another lane's merge does, or a person's commit. The branch moves by compare and set, which fails once;
+    the base is then merged into the branch, checked, and the epic is merged, without a question."""
+    pilot = local(tmp_path / "p", "auto")
+    moved: list[str] = []
+
+    def commit_first(kind: str, data: Mapping[str, Any]) -> None:
+        if merge_is_tried(kind, data) and not moved:
+            tree = run_git(pilot.work, "rev-parse", "main^{tree}")
+            made = run_git(pilot.work, "commit-tree", tree, "-p", "main", "-m", "Theirs")
+            run_git(pilot.work, "update-ref", "refs/heads/main", made)
+            moved.append(made)
+
+    flight = pilot.fly(commit_first, parallel=parallel)
+    assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
+    assert flight.entries("asked") == []
+    assert run_git(pilot.work, "rev-parse", "main^") == moved[0]
+
+
+def test_a_lock_in_the_checkout_holds_a_merge_up_and_asks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The base is checked out there, and a person's git is at work in it."""
+    monkeypatch.setattr(git_door, "LOCK_SECONDS", 0.1)
+    pilot = local(tmp_path / "p", "auto")
+    lock = pilot.work / ".git/index.lock"
+    was: list[str] = []
+
+    def hold_it(kind: str, data: Mapping[str, Any]) -> None:
+        if merge_is_tried(kind, data) and not was:
+            lock.touch()
+        elif kind == "trouble":
+            was.append(str(data["why"]))
+            lock.unlink(missing_ok=True)
+
+    flight = pilot.fly(hold_it, parallel=1)
+    assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
+    assert len(was) == 1
+    assert str(lock) in was[0]
+    assert flight.entries("asked") == []

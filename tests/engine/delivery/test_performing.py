@@ -4,15 +4,20 @@ from typing import Any, cast
 
 import pytest
 
+from bmad_autopilot.core.decide import decide
+from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.facts import Forge
 from bmad_autopilot.core.folding import apply
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.rules import Action, Rule
+from bmad_autopilot.engine.delivery.observing import MAX_TROUBLES
 from bmad_autopilot.engine.delivery.on_pull import note_found
 from bmad_autopilot.engine.delivery.performing import PERFORMERS
 from bmad_autopilot.engine.delivery.threads import mark_of
 from bmad_autopilot.engine.doors import Tree
 from bmad_autopilot.engine.loop_state import Loop
 from bmad_autopilot.github.forge import ForgeError, Trouble
+from bmad_autopilot.github.git import LockedError, MovedError
 from bmad_autopilot.github.pulls import CheckState, Pull, PullOrder, RemoteCheck, ReviewState
 from tests.engine.delivery.injecting import lane
 from tests.engine.delivery.pulls import BASE, BOT, BRANCH, OWNER, comment, pull, review, said, thread
@@ -134,6 +139,57 @@ def test_a_refused_merge_is_a_question_of_its_own() -> None:
     assert (record.begun, record.failed) == ({}, {})
     assert record.done["merge-refused:h1:b1"]["why"] == "a rule of the branch"
     assert made.facts().merge.value == "refused"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ForgeError(Trouble.REFUSED, "Base branch was modified. Review and try the merge again.", status=405),
+        ForgeError(Trouble.REFUSED, "Head branch was modified. Review and try the merge again.", status=409),
+        ForgeError(Trouble.REFUSED, "expected head sha didn't match current head ref.", status=422),
+        MovedError("has moved while we were about to move it"),
+        LockedError("another git process has held this lock for 5 s"),
+    ],
+    ids=["base", "head", "sha", "ref", "lock"],
+)
+def test_a_merge_that_comes_too_late_is_decided_anew_a_few_times(error: AutopilotError) -> None:
+    """Nothing was done, and nobody is asked: the next look may see the base that has moved. A race that is lost
+    each time is a question all the same."""
+    made = stage(READY, cast(ForgeError, error))
+    for tries in range(1, MAX_TROUBLES + 1):
+        assert decide(made.facts()).action is Action.MERGE
+        made.perform(Action.MERGE)
+        record = made.run.delivery
+        assert (record.begun, record.failed, record.done.keys() & {"merge-refused:h1:b1"}) == ({}, {}, set())
+        assert len(made.asked) == tries
+        if tries == 1:
+            continue  # tried again at once
+        assert decide(made.facts()).name == "forge-away"
+        made.now_at += 60.0
+    assert decide(made.facts()).name == "forge-refused"
+    assert error.message in made.look().why
+
+    made.run.delivery.head = "h2"  # the base was taken in, or somebody's commit
+    made.pushed("h2")
+    assert made.facts().forge is not Forge.REFUSED
+
+
+def test_a_race_that_is_won_in_the_end_is_forgotten() -> None:
+    made = stage(READY, ForgeError(Trouble.REFUSED, "Base branch was modified.", status=405))
+    made.perform(Action.MERGE)
+    made.answer = None
+    made.perform(Action.MERGE)
+    assert made.run.delivery.done["merge:h1"]["sha"] == "m1"
+    assert made.run.delivery.troubles == {}
+
+
+def test_nothing_is_merged_into_a_base_that_moved_before_it_was_our_turn() -> None:
+    """Another lane was merged between the look and the turn."""
+    made = stage(READY)
+    look = made.look()
+    made.remote[BASE] = "b2"
+    PERFORMERS[Action.MERGE](cast(Loop, made), look, Rule("", {}, Action.MERGE))
+    assert made.asked == []
 
 
 def test_any_other_refusal_is_kept_with_its_reason() -> None:

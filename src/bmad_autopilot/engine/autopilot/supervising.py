@@ -19,7 +19,7 @@ from ...core.rules import Phase
 from ...core.schedule import Candidate, Choice, Stage, choose_lane, is_vacant
 from ...github.branches import Branches
 from ...github.forge import ForgeError, Trouble
-from ...github.git import Git
+from ...github.git import Git, RaceError
 from ...project.open import Project
 from ...runs.layout import runs_folder
 from ...runs.requests import Ask, clear_request
@@ -260,7 +260,9 @@ class _Pilot:
         assert error is not None
         if isinstance(error, ForgeError) and error.trouble is Trouble.LOGIN:
             raise error
-        is_in_the_way = isinstance(error, UsageError | ConflictError) and not self._roster.has_run(drove.key)
+        is_passing = isinstance(error, RaceError)  # another git was quicker, or holds a lock
+        is_refused = isinstance(error, UsageError | ConflictError) and not is_passing
+        is_in_the_way = is_refused and not self._roster.has_run(drove.key)
         again = not is_in_the_way and self._fleet.tries_again(drove.key)
         self._telling.broke_off(drove, again)
         self._roster.broke_off(drove.key, drove.why, drove.hint, again=again)

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from ...core.errors import AutopilotError
 from ...github.forge import ForgeError, Trouble
+from ...github.git import RaceError
 from ..looking import DeliveryLook, Look
 from ..loop_state import Loop
 from .observing import PASSING
@@ -27,12 +28,17 @@ def effect(loop: Loop, do: str, key: str, act: Callable[[], Came | None], /, **m
     try:
         came = dict(act() or {})
     except ForgeError as error:
-        if error.trouble in (*PASSING, Trouble.ODD, Trouble.LOGIN):
+        if error.is_race:
+            loop.note("trouble", do=do, key=key, why=str(error), raced=True)
+        elif error.trouble in (*PASSING, Trouble.ODD, Trouble.LOGIN):
             loop.note("trouble", do=do, key=key, why=str(error))
             if error.trouble is Trouble.LOGIN:
                 end_for_login(loop, error)
         else:
             loop.note("did", do=do, key=key, failed=True, why=str(error), trouble=error.trouble.value)
+        return None
+    except RaceError as error:
+        loop.note("trouble", do=do, key=key, why=str(error), raced=True)
         return None
     except AutopilotError as error:  # git's: nothing was done
         loop.note("did", do=do, key=key, failed=True, why=str(error), trouble="git")

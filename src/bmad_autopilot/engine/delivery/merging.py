@@ -20,13 +20,13 @@ def merge(loop: Loop, look: Look, rule: Rule) -> None:
         return  # somebody was quicker
     seen, head = looked(look).seen, loop.run.delivery.head
     subject, body = squash_message(loop.lane, loop.run, loop.doors.lines().trailers(seen.base, head))
+    if not is_base_still(loop, seen):
+        return
     if seen.plan.kind == LOCAL:
         _merge_here(loop, seen.base, f"{subject}\n\n{body}")
         return
     pull, forge = seen.pull, loop.doors.forge()
     assert pull is not None
-    if not _is_base_still(loop, seen):
-        return
     if pull.needs_queue:
         mark = asked_mark(
             loop.run, "merge-refused"
@@ -40,8 +40,11 @@ def merge(loop: Loop, look: Look, rule: Rule) -> None:
         loop.note("did", do="merge-refused", key=f"{head}:{seen.base}", why=why, mark=mark)
 
 
-def _is_base_still(loop: Loop, seen: Seen) -> bool:
-    """It was read before the pull request was: whoever approved it may have pushed to the base just then."""
+def is_base_still(loop: Loop, seen: Seen) -> bool:
+    """It was read before the pull request was, and before we had our turn: another lane may have been merged, and
+    whoever approved ours may have pushed to the base just then."""
+    if seen.plan.kind == LOCAL:
+        return loop.doors.lines().head(seen.target) == seen.base
     try:
         return loop.doors.lines().remote_heads(seen.target)[seen.target] == seen.base
     except ForgeError:

@@ -79,8 +79,10 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
 
 
 def _unsettled(record: DeliveryRecord, now: float) -> float:
-    """Until when an effect whose answer is lost may still not be seen; 0: nothing of the kind."""
+    """Until when an effect whose answer is lost may still not be seen, or one that came too late is not tried
+    again; 0: nothing of the kind."""
     waits = [float(one["at"]) + _settles(record, name) for name, one in record.begun.items()]
+    waits += [float(one["raced"]) + _pause(one) for one in record.troubles.values() if one.get("raced")]
     return max((until for until in waits if until > now), default=0.0)
 
 
@@ -88,6 +90,11 @@ def _settles(record: DeliveryRecord, name: str) -> float:
     """Longer each time: what fails again and again holds nobody else up."""
     times = int(record.troubles.get(name, {}).get("times", 0))
     return SETTLES * float(2 ** min(max(times - 1, 0), 6))
+
+
+def _pause(raced: Data) -> float:
+    """At once after the first time, then longer each time."""
+    return min(2.0 ** (int(raced["times"]) - 1) - 1.0, AGAIN)
 
 
 def _blind(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Look:
@@ -137,7 +144,11 @@ def _is_later(lines: Lines, point: Point, answer: Data) -> bool:
 def _refused(facts: Facts, record: DeliveryRecord) -> str:
     """An effect that the forge would not let us have, and that is still wanted."""
     wanted = {"open-pull": facts.pull is Pull.NONE, "push": facts.line is Line.AHEAD}
-    hopeless = {name: str(one["why"]) for name, one in record.troubles.items() if one["times"] >= MAX_TROUBLES}
+    hopeless = {
+        name: str(one["why"])
+        for name, one in record.troubles.items()
+        if one["times"] >= MAX_TROUBLES and (not one.get("raced") or name.endswith(f":{record.head}"))
+    }
     named = {**record.failed, **hopeless}
     return next((why for name, why in named.items() if wanted.get(name.partition(":")[0], True)), "")
 

@@ -8,6 +8,7 @@ from ...github.forge import ForgeError
 from ..looking import Look
 from ..loop_state import Loop
 from .effects import AGAIN, effect, looked, pending
+from .merging import is_base_still
 from .plan import LOCAL
 
 
@@ -77,8 +78,8 @@ def push(loop: Loop, look: Look, rule: Rule) -> str | None:
 def take_base(loop: Loop, look: Look, rule: Rule) -> str | None:
     seen = looked(look).seen
     assert seen.taken is not None
-    if rule.name == "base-moved" and not loop.doors.take_turn():
-        return None  # somebody was quicker
+    if rule.name == "base-moved" and not (loop.doors.take_turn() and is_base_still(loop, seen)):
+        return None  # another lane was quicker
     taken = seen.taken
     loop.note("base-taken", sha=taken.sha, base=seen.base, branch=seen.target, semantic=list(taken.semantic))
     return catch_up(loop)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 
 from ...agents.attempts import Result
@@ -12,6 +13,7 @@ from ...core.records import Check
 from ...core.statuses import DONE
 from ...files import ODD, Text, kind_of, not_regular, refuse_links, write_atomic
 from ...github.commits import commit, move_ref
+from ...github.git import MovedError
 from ...github.ground import is_unchanged, look_at_ground, refusal
 from ...github.history import branch_of, find_commit, head_of, is_ancestor
 from ...github.holding import hold, let_go
@@ -27,6 +29,7 @@ from ..touching import paths_by_hand, touched_paths
 from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
+_TRIES = 3  # to commit, while somebody else moves the branch
 _LAST = ("done", "skipped", RETRO)  # labels of commits after which nothing of a story is judged any more
 
 
@@ -129,6 +132,9 @@ class RepositoryDoors(Ground):
         identity = look_at_ground(self.git).identity or OURS
         message = f"{order.subject}\n\n{order.body}".strip()
         trailers = {STEP_TRAILER: order.key, RUN_TRAILER: os.path.basename(self.run)}
+        for _ in range(_TRIES):
+            with suppress(MovedError):  # a person has committed meanwhile: ours goes on top of that
+                return commit(self.git, self._paths(order), message, trailers, identity=identity)
         return commit(self.git, self._paths(order), message, trailers, identity=identity)
 
     def _paths(self, order: CommitOrder) -> list[str]:
