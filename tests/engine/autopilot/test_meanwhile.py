@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from bmad_autopilot.sim.github.copilot import SimCopilot
 from bmad_autopilot.sim.github.model import VIEWER
 from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import Protection
+from bmad_autopilot.sim.github.refs import RefMoved
 from bmad_autopilot.sim.github.reviewing import Remark
 from tests.engine.autopilot.piloting import BRANCH, Hurried, Pilot, run_git
 
@@ -312,3 +314,40 @@ def test_what_a_pull_request_says_is_its_branchs_whatever_is_checked_out(pilot: 
     assert title == "Epic 1: Accounts"
     assert "Done in " in body
     assert "- " in body.partition("## What was checked")[0], "the story's criteria"
+
+
+def test_a_base_that_github_says_was_modified_is_looked_at_again(
+    pilot: Pilot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP 405 at the moment of the merge, as with two lanes that are merged at once: no question."""
+    green(pilot)
+    late: list[str] = []
+    move = pilot.refs.set
+
+    def come_late(ref: str, sha: str, old: str) -> None:
+        if ref == "main" and not late:
+            late.append(sha)
+            raise RefMoved(ref)
+        move(ref, sha, old)
+
+    monkeypatch.setattr(pilot.refs, "set", come_late)
+    flight = pilot.fly()
+    assert len(late) == 1
+    assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",)), flight.end
+    assert flight.entries("asked") == []
+
+
+def test_a_push_that_comes_too_late_asks_about_the_commits_that_are_there(tmp_path: Path) -> None:
+    """Somebody pushes to the branch at the same moment: that is what the question is about, and not the forge."""
+    pilot = Pilot(tmp_path / "p")
+    pushed: list[str] = []
+
+    def push_first(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "effect" and data.get("do") == "push" and not pushed:
+            tree = run_git(pilot.work, "rev-parse", "main^{tree}")
+            pushed.append(run_git(pilot.work, "commit-tree", tree, "-p", "main", "-m", "Theirs"))
+            run_git(pilot.work, "push", "--quiet", "origin", f"{pushed[0]}:refs/heads/{BRANCH}")
+
+    flight = pilot.fly(push_first)
+    assert [one["code"] for one in flight.entries("asked")] == ["foreign"]
+    assert pilot.refs.head_of(BRANCH) == pushed[0]
