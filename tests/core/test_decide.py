@@ -239,6 +239,13 @@ def test_each_fault_of_a_table_is_found(table: tuple[Rule, ...], fault: str) -> 
     assert fault in list(faults(table))
 
 
+@pytest.mark.parametrize("action", [Action.STAND, Action.PUSH, Action.TAKE_BASE, Action.TAKE_FOREIGN])
+def test_what_may_wait_for_the_work_tree_says_what_ends_that(action: Action) -> None:
+    unbounded = "a: a wait has a bound and a wake-up, and nothing else has"
+    assert list(faults((Rule("a", {"stop": (True,)}, action), LAST))) == [unbounded]
+    assert list(faults((Rule("a", {"stop": (True,)}, action, wait=WAIT), LAST))) == []
+
+
 def test_a_sound_table_has_none() -> None:
     sound = (
         Rule("a", {"stop": (True,)}, Action.LEAVE),

@@ -41,6 +41,7 @@ ROWS: list[tuple[str, Action | str, dict[str, object]]] = [
     ("delivered", Action.FINISH, {"pull": Pull.MERGED, "proof": Proof.SAME}),
     ("pull-closed", "closed", {"pull": Pull.CLOSED}),
     ("pull-retargeted", "retargeted", {"pull": Pull.RETARGETED}),
+    ("work-tree-blocked", "work-tree", {"usable": False}),
     ("foreign-allowed", Action.TAKE_FOREIGN, {"line": Line.ALLOWED}),
     ("foreign-commits", "foreign", {"line": Line.FOREIGN}),
     ("unproven-elsewhere", Action.STAND, {"gate": Gate.DUE, "here": False}),

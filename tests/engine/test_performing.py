@@ -108,4 +108,4 @@ def test_rows_of_other_epics_that_a_check_moves_in_the_lanes_own_work_tree_are_p
     perform(loop, look, Rule("unchecked", {}, Action.CHECK))
     assert loop.rows()["2-1-y"].meaning == ("backlog" if is_apart else "done")
     assert loop.rows()["1-2-z"].meaning == "done", "a row of its own epic is asked about later"
-    assert loop.noted["check"].get("put_back") == ([["2-1-y", "backlog", "done"]] if is_apart else None)
+    assert loop.noted["check"].get("put_back_rows") == ([["2-1-y", "backlog", "done"]] if is_apart else None)

@@ -16,6 +16,9 @@ WAITS = (
     Action.WAIT_FOR_PULL,
 )
 
+# What these do needs the work tree, and waits where something is in the way there.
+HOLDS = (Action.STAND, Action.PUSH, Action.TAKE_BASE, Action.TAKE_FOREIGN)
+
 _FIELDS = {name: index for index, name in enumerate(Facts._fields)}
 # For each stage of a delivery the rows that can fit: most of the table is about one of them alone.
 _TESTS = {
@@ -61,7 +64,7 @@ def _rule_faults(rule: Rule) -> Iterator[str]:
             yield f"{rule.name}: {name} is never {unknown}"
     if (rule.action is Action.ASK) != bool(rule.question):
         yield f"{rule.name}: a question is named where one is asked, and nowhere else"
-    if (rule.action in WAITS) != (rule.wait is not None):
+    if (rule.action in (*WAITS, *HOLDS)) != (rule.wait is not None):
         yield f"{rule.name}: a wait has a bound and a wake-up, and nothing else has"
     if rule.wait is not None and not (rule.wait.bound and rule.wait.wakes):
         yield f"{rule.name}: nothing ends this wait"

@@ -120,9 +120,14 @@ def _merged(record: DeliveryRecord, data: Data, at: float) -> None:
 
 
 def _pending(record: DeliveryRecord, data: Data, at: float) -> None:
+    """What it waits for may be told in other words each time, as the files that lie about: it is the same wait."""
     before = record.waits
-    since = before["since"] if before and before["why"] == data.get("why") else at
-    record.waits = {**data, "since": since}
+    is_same = before is not None and _kind(before) == _kind(data)
+    record.waits = {**data, "since": before["since"] if before is not None and is_same else at}
+
+
+def _kind(wait: Data) -> tuple[str, bool]:
+    return str(wait.get("why", "")).partition(":")[0], bool(wait.get("others"))
 
 
 KINDS: dict[str, Callable[[DeliveryRecord, Data, float], None]] = {

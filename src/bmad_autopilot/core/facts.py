@@ -233,6 +233,7 @@ class Facts(NamedTuple):
     aim: bool = True  # its base is the branch that it should go to
     base: Base = Base.IN
     here: bool = True  # the work tree stands on our branch
+    usable: bool = True  # of the work tree: nothing has been in the way there for too long
     # Where nobody has looked, nothing is green, reviewed or approved.
     ci: Ci = Ci.PENDING
     review: Review = Review.WAITED

@@ -99,6 +99,8 @@ class Check:
     excerpt: str = ""
     ran: list[list[Any]] = field(default_factory=list)  # command, exit code, seconds
     head: str = ""  # HEAD once they had run
+    wrote: list[list[str]] = field(default_factory=list)  # command, and a tracked file that it has changed
+    put_back: bool = False  # those files are as they were before
     fixed_since: bool = False  # a mend was made, and the tree is the same
 
 

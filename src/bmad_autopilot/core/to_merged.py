@@ -7,6 +7,7 @@ from .facts import Base, Ci, Delivery, Forge, Gate, Line, Merge, Proof, Pull, Re
 from .rules import Action, Phase, Rule, Wait, Wake, when
 
 _FORGE = Wait("the time at which it is tried again, on disk", (Wake.TIMER, Wake.HUMAN))
+_TREE = Wait("the patience for the work tree; then a person is asked", (Wake.TIMER, Wake.HUMAN))
 _PULL = Wait("the patience for checks, reviews and approval", (Wake.FORGE, Wake.TIMER, Wake.HUMAN))
 
 
@@ -32,34 +33,35 @@ TO_MERGED: tuple[Rule, ...] = (
     _delivery("delivered", Action.FINISH, Phase.DONE, pull=Pull.MERGED),
     _delivery("pull-closed", Action.ASK, Phase.BLOCKED, "closed", pull=Pull.CLOSED),
     _delivery("pull-retargeted", Action.ASK, Phase.BLOCKED, "retargeted", pull=Pull.RETARGETED),
-    _delivery("foreign-allowed", Action.TAKE_FOREIGN, Phase.CREATE_PR, line=Line.ALLOWED),
+    _delivery("work-tree-blocked", Action.ASK, Phase.BLOCKED, "work-tree", usable=False),
+    _delivery("foreign-allowed", Action.TAKE_FOREIGN, Phase.CREATE_PR, "", _TREE, line=Line.ALLOWED),
     _delivery("foreign-commits", Action.ASK, Phase.BLOCKED, "foreign", line=Line.FOREIGN),
     # The commit that we have in hand passes here before anybody else sees it.
-    _delivery("unproven-elsewhere", Action.STAND, Phase.CODE_REVIEW, gate=Gate.DUE, here=False),
+    _delivery("unproven-elsewhere", Action.STAND, Phase.CODE_REVIEW, "", _TREE, gate=Gate.DUE, here=False),
     _delivery("unproven", Action.CHECK, Phase.CODE_REVIEW, gate=Gate.DUE),
-    _delivery("unfit-elsewhere", Action.STAND, Phase.FIX_ISSUES, gate=Gate.CODE, here=False),
+    _delivery("unfit-elsewhere", Action.STAND, Phase.FIX_ISSUES, "", _TREE, gate=Gate.CODE, here=False),
     _delivery("unfit", Action.OPEN_ROUND, Phase.FIX_ISSUES, gate=Gate.CODE, rounds=True),
     _delivery("unfit-for-good", Action.ASK, Phase.BLOCKED, "unfit", gate=(Gate.CODE, Gate.SAME)),
     _delivery("unfit-here", Action.ASK, Phase.BLOCKED, "unfit-here", gate=Gate.ENVIRONMENT),
-    _delivery("unpushed", Action.PUSH, Phase.CREATE_PR, line=Line.AHEAD),
+    _delivery("unpushed", Action.PUSH, Phase.CREATE_PR, "", _TREE, line=Line.AHEAD),
     _delivery("pull-wanted", Action.REOPEN, Phase.CREATE_PR, pull=Pull.WANTED),
     _delivery("no-pull", Action.OPEN_PULL, Phase.CREATE_PR, pull=Pull.NONE),
     _delivery("unlabelled", Action.LABEL, Phase.CREATE_PR, labelled=False),
     _delivery("stacked", Action.RETARGET, Phase.CREATE_PR, aim=False),
     _delivery("in-the-queue", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, merge=Merge.QUEUED),
-    _delivery("conflict-elsewhere", Action.STAND, Phase.FIX_ISSUES, base=Base.MENDABLE, here=False),
+    _delivery("conflict-elsewhere", Action.STAND, Phase.FIX_ISSUES, "", _TREE, base=Base.MENDABLE, here=False),
     _delivery("conflict-mendable", Action.OPEN_ROUND, Phase.FIX_ISSUES, base=Base.MENDABLE, rounds=True),
     _delivery("conflict", Action.ASK, Phase.BLOCKED, "base-conflict", base=(Base.CONFLICT, Base.MENDABLE)),
     # What reviewers and checks found.
     _delivery("reply-due", Action.REPLY, Phase.FIX_ISSUES, threads=Threads.REPLY),
     _delivery("resolve-due", Action.RESOLVE, Phase.FIX_ISSUES, threads=Threads.RESOLVE),
     _delivery("check-flaky", Action.RERUN, Phase.WAIT_COPILOT, ci=Ci.FLAKY),
-    _delivery("points-elsewhere", Action.STAND, Phase.FIX_ISSUES, threads=Threads.OPEN, here=False),
+    _delivery("points-elsewhere", Action.STAND, Phase.FIX_ISSUES, "", _TREE, threads=Threads.OPEN, here=False),
     _delivery("points", Action.OPEN_ROUND, Phase.FIX_ISSUES, threads=Threads.OPEN, rounds=True),
     _delivery("points-without-end", Action.ASK, Phase.BLOCKED, "pull-rounds", threads=Threads.OPEN),
     # What is red may have been mended on the base meanwhile, or in the epic that it stands on.
-    _delivery("red-behind", Action.TAKE_BASE, Phase.FIX_ISSUES, ci=Ci.RED, base=Base.MOVED),
-    _delivery("red-elsewhere", Action.STAND, Phase.FIX_ISSUES, ci=Ci.RED, here=False),
+    _delivery("red-behind", Action.TAKE_BASE, Phase.FIX_ISSUES, "", _TREE, ci=Ci.RED, base=Base.MOVED),
+    _delivery("red-elsewhere", Action.STAND, Phase.FIX_ISSUES, "", _TREE, ci=Ci.RED, here=False),
     _delivery("red", Action.OPEN_ROUND, Phase.FIX_ISSUES, ci=Ci.RED, rounds=True),
     _delivery("red-without-end", Action.ASK, Phase.BLOCKED, "pull-rounds", ci=Ci.RED),
     _delivery("disputed", Action.ASK, Phase.FIX_ISSUES, "disputed", threads=Threads.DISPUTED),
@@ -80,7 +82,7 @@ TO_MERGED: tuple[Rule, ...] = (
     # Green, answered, approved. One at a time: each merge moves the base under all others.
     _delivery("not-its-turn", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, turn=False),
     _delivery("base-restless", Action.ASK, Phase.BLOCKED, "base-restless", base=Base.RESTLESS),
-    _delivery("base-moved", Action.TAKE_BASE, Phase.MERGE_PR, base=Base.MOVED),
+    _delivery("base-moved", Action.TAKE_BASE, Phase.MERGE_PR, "", _TREE, base=Base.MOVED),
     # Our login may be allowed to merge over a rule of the branch: it is not for us to do so.
     _delivery("blocked", Action.WAIT_FOR_PULL, Phase.MERGE_PR, "", _PULL, merge=Merge.BLOCKED),
     _delivery("merge-refused", Action.ASK, Phase.BLOCKED, "merge-refused", merge=Merge.REFUSED),

@@ -14,6 +14,7 @@ from .lane import Lane
 from .observing import observe
 from .performing import perform
 
+PENDING = "pending"
 MAX_TURNS = 100_000  # of one run's supervisor: a night has some thousand
 MAX_SAME = 50  # the same row of the table in a row, waits apart
 
@@ -46,6 +47,8 @@ class LaneLoop:
             last = rule.name
             self._decided = {"decided": {"rule": rule.name, "facts": look.facts.told()}}
             ending = perform(self, look, rule)
+            if ending == PENDING and rule.wait is None:
+                raise AutopilotError(f"{rule.name} waits, and nothing ends that wait", hint="this is a defect")
             if ending is not None:
                 return ending
         raise AutopilotError(f"the loop goes round in circles at {last}", hint="bmad status; this is a defect")

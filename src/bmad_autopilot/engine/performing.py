@@ -139,7 +139,7 @@ def _check(loop: Loop, look: Look, rule: Rule) -> None:
     loop.note("checking", story=look.story.key if look.story else "")
     check = loop.doors.check(look.tree.code or "")
     strayed = _put_back_rows(loop, look)
-    loop.note("check", **vars(check), tree=look.tree.tree, **({"put_back": strayed} if strayed else {}))
+    loop.note("check", **vars(check), tree=look.tree.tree, **({"put_back_rows": strayed} if strayed else {}))
 
 
 def _put_back_rows(loop: Loop, look: Look) -> list[list[str]]:

@@ -54,8 +54,12 @@ def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
         question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
     if rule.question == "restless" and look.tree is not None:
         changed = loop.doors.changed(loop.run.trees[-1], look.tree.tree or "")
-        told = "\n".join(f"changed meanwhile: {path}" for path in changed[:MAX_PATHS])
-        question = question._replace(context=told)
+        wrote = {path: command for check in loop.run.checks.values() for command, path in check.wrote}
+        lines = [
+            f"changed meanwhile: {path}" + (f" (by `{wrote[path]}`)" if path in wrote else "")
+            for path in changed[:MAX_PATHS]
+        ]
+        question = question._replace(context="\n".join(lines))
     if rule.question == "settings":
         question = question._replace(context=loop.doors.changed_settings())
     return with_trace(question, loop.doors)

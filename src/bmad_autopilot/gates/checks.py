@@ -39,11 +39,13 @@ def run_checks(
     *,
     seconds: float,
     ends: Ends | None = None,
+    after: Callable[[str], None] | None = None,
 ) -> CheckReport:
     """Run each command in `cwd`, its output kept in `folder` as 01.log, 02.log …
 
     A failure does not stop the rest: whoever mends one wants to see them all. Interrupted, the one that runs is
-    ended with everything it started; so it is once `ends` says so, asked now and then."""
+    ended with everything it started; so it is once `ends` says so, asked now and then. `after`: called with each
+    command once it has ended."""
     checks: list[Check] = []
     failures: list[Failure] = []
     marks: list[str] = []
@@ -53,6 +55,8 @@ def run_checks(
         began = time.monotonic()
         heard = _run(command, cwd, environment, log, seconds, ends)
         checks.append(Check(command, heard.exit, round(time.monotonic() - began, 3), log))
+        if after is not None:
+            after(command)
         if heard.exit != 0:
             text = _shown(heard.output)
             failures.append(_failure(command, heard.exit, text, seconds))

@@ -25,7 +25,8 @@ class Trouble(StrEnum):
 # What GitHub and git say when a branch has moved between the look and the effect.
 _MOVED = re.compile(
     r"(?:base|head) branch (?:was modified|is out of date|is not up to date)"
-    r"|head (?:sha|oid|ref)\b.{0,60}\b(?:match|chang|differ)|expected ?head ?(?:sha|oid)|not a (?:simple )?fast.forward|non-fast-forward|fetch first|stale info"
+    r"|head (?:sha|oid|ref)\b.{0,60}\b(?:match|chang|differ)|expected ?head ?(?:sha|oid)"
+    r"|not a (?:simple )?fast.forward|non-fast-forward|fetch first|stale info"
     r"|is not where it was|incorrect old value|cannot lock ref|failed to (?:update|lock) ref",
     re.IGNORECASE,
 )

@@ -1,6 +1,6 @@
 """The branches' door in memory: local branches beside those of the simulated GitHub, and one work tree."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from ..board.merging import merge_boards
@@ -79,6 +79,9 @@ class MemoryLines:
             return f"{branch} is not checked out"
         dirty = self._dirty()
         return f"files are changed and not committed: {', '.join(dirty[:5])}" if dirty else ""
+
+    def written(self, wrote: Mapping[str, str]) -> str:
+        return ""  # checks write nothing here
 
     def _dirty(self) -> list[str]:
         return [path for path in self._git.dirty() if path not in self._left_out]

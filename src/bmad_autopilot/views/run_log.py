@@ -1,6 +1,6 @@
 """A run as a log: a line for each thing that matters, from the entries of its journal as they are written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..engine.delivery.rounds import is_round
@@ -35,6 +35,7 @@ class RunLog:
         self._sent_back: dict[str, str] = {}  # why, until the first step of the new round is taken
         self._causes: dict[int, str] = {}  # of steps that are not simply the next
         self._failing = ""
+        self._written: set[tuple[str, str]] = set()  # commands, and the tracked files that they have changed
         self._story = ""
         self._flow_at = ("", "")  # a flow's step, and how it stands
 
@@ -89,10 +90,10 @@ class RunLog:
         if taken_out:
             word, text = "committed files of yours", f"taken out of its commits again: {taken_out}"
             lines += self._one(data, at, str(data["step"]), word, text, "yellow")
-        return lines + self._put_back(data, at, str(data["step"]))
+        return lines + self._put_back(data, at, str(data["step"]), data.get("put_back"))
 
-    def _put_back(self, data: Data, at: float, step: str) -> list[LogLine]:
-        rows = ", ".join(str(row[0]) for row in data.get("put_back") or ())
+    def _put_back(self, data: Data, at: float, step: str, moved: Iterable[Sequence[object]] | None) -> list[LogLine]:
+        rows = ", ".join(str(row[0]) for row in moved or ())
         return (
             self._one(data, at, step, "moved rows of other epics", f"put back: {rows}", "yellow") if rows else []
         )
@@ -155,9 +156,23 @@ class RunLog:
         lines = [self._command(data, at, *command) for command in data.get("ran") or ()]
         if not lines and not data.get("passed"):
             lines = self._one(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
+        lines += self._wrote(data, at)
         if data.get("environment"):
             lines += self._one(data, at, "checks", "cannot run here", "no change to the code helps", "red")
-        return lines + self._put_back(data, at, "checks")
+        return lines + self._put_back(data, at, "checks", data.get("put_back_rows"))
+
+    def _wrote(self, data: Data, at: float) -> list[LogLine]:
+        """The tracked files that a check has changed, told once."""
+        left = "put back" if data.get("put_back") else "left as they are"
+        found: dict[str, list[str]] = {}
+        for command, path in data.get("wrote") or ():
+            if (command, path) not in self._written:
+                self._written.add((command, path))
+                found.setdefault(str(command), []).append(str(path))
+        return [
+            self._one(data, at, "checks", "wrote", f"{clip(', '.join(paths))} by {clip(one)}; {left}", "yellow")[0]
+            for one, paths in found.items()
+        ]
 
     def _command(self, data: Data, at: float, command: object, exit: object, seconds: float) -> LogLine:
         word, color = ("passed", "green") if exit == 0 else ("failed", "red")

@@ -1,5 +1,8 @@
 """Without a forge: an epic's branch, its checks, and the merge here; by us or by a person."""
 
+import re
+import shlex
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,7 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.core.errors import EXIT_DONE
+from bmad_autopilot.core.errors import EXIT_DONE, EXIT_HUMAN
 from bmad_autopilot.github import git as git_door
 from bmad_autopilot.project.open import open_project
 from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
@@ -99,3 +102,50 @@ def test_a_lock_in_the_checkout_holds_a_merge_up_and_asks_nobody(
     assert len(was) == 1
     assert str(lock) in was[0]
     assert flight.entries("asked") == []
+
+
+def writing(pilot: Pilot, command: str) -> None:
+    """The project's check writes to a file that git tracks."""
+    (pilot.work / "snapshot.txt").write_text("as committed\n")
+    settings = pilot.work / "bmad-autopilot.toml"
+    settings.write_text(re.sub(r"test = .*", f"test = ['{command}']", settings.read_text()))
+    run_git(pilot.work, "add", "snapshot.txt")
+    run_git(pilot.work, "commit", "--quiet", "--all", "--message", "A check that writes")
+
+
+def end_if_it_waits(kind: str, data: Mapping[str, Any]) -> None:
+    assert kind != "pending" or "the work tree" not in data["why"], data
+
+
+ALWAYS_ANOTHER, ALWAYS_THE_SAME = "date +%s%N >> snapshot.txt", "echo as tested > snapshot.txt"
+
+
+@pytest.mark.parametrize("command", [ALWAYS_ANOTHER, ALWAYS_THE_SAME, "rm snapshot.txt", "chmod +x snapshot.txt"])
+def test_what_a_check_writes_in_a_lane_is_put_back(tmp_path: Path, command: str) -> None:
+    """Two epics: the second takes the first one in, with its work tree. What is merged is what was tested."""
+    pilot = local(tmp_path / "p", "auto", epics=2)
+    writing(pilot, command)
+    flight = pilot.fly(end_if_it_waits, parallel=2)
+    assert (flight.end.exit_code, sorted(flight.end.merged)) == (EXIT_DONE, ["epic-1", "epic-2"]), flight.end
+    assert flight.entries("asked") == []
+    assert run_git(pilot.work, "show", "main:snapshot.txt") == "as committed"
+    assert run_git(pilot.work, "ls-tree", "main", "snapshot.txt").startswith("100644 ")
+    wrote = [check for check in flight.entries("check") if check["wrote"]]
+    assert wrote
+    assert all((check["wrote"], check["put_back"]) == ([[command, "snapshot.txt"]], True) for check in wrote)
+
+
+def test_what_a_check_writes_in_the_users_checkout_is_asked_about(tmp_path: Path) -> None:
+    """A person may have written it: it is left as it is, and the question names the file, the check, and what
+    helps."""
+    pilot = local(tmp_path / "p", "auto")
+    writing(pilot, ALWAYS_THE_SAME)
+    flight = pilot.fly(end_if_it_waits)
+    (asked,) = flight.entries("asked")
+    assert (flight.end.exit_code, asked["code"]) == (EXIT_HUMAN, "work-tree")
+    assert f"the check `{ALWAYS_THE_SAME}` changed files that git tracks: snapshot.txt" in asked["context"]
+    assert (pilot.work / "snapshot.txt").read_text() == "as tested\n"
+
+    helps = next(line for line in asked["context"].splitlines() if line.startswith("put them back: "))
+    subprocess.run(shlex.split(helps.partition(": ")[2]), check=True, capture_output=True)
+    assert (pilot.work / "snapshot.txt").read_text() == "as committed\n"

@@ -26,6 +26,7 @@ from ...runs.requests import Ask, clear_request
 from ...runs.supervisor import AUTOPILOT, Supervision, hold
 from ..callers import can_call
 from ..delivery.effects import AGAIN
+from ..delivery.on_branch import PATIENCE
 from ..delivery.plan import LOCAL
 from ..driving import RunEnd
 from ..onlookers import Human, Told
@@ -118,6 +119,7 @@ class _Pilot:
         )
         self._budgets = Budgets(wishes.bounds, clock)
         self._orders = Orders(project.state_folder, self._budgets)
+        self._held_since: dict[str, float] = {}  # lane → since when something is in its way in the work tree
 
     @property
     def lanes(self) -> list[Held]:
@@ -326,15 +328,32 @@ class _Pilot:
             self._broke_off(Drove(key, None, error, str(error)))
 
     def _go_on(self, held: Held) -> None:
+        key = held.lane.key
         why = self._places.stand(held, self.lanes)
+        if why and self._is_overdue(key):
+            self._held_since.pop(key)
+            error = ConflictError(f"the work tree: {why}")
+            self._telling.broke_off(Drove(key, None, error, str(error)), again=False)
+            self._roster.broke_off(key, error.what, again=False)
+            self._fleet.seats(key).turn.give_back()
+            return
         if why:
             until = self._now() + AGAIN
             self._roster.hold_up(held, f"the work tree: {why}", until)
             self._telling.held_up(held, f"the work tree: {why}", until)
-            self._fleet.seats(held.lane.key).turn.give_back()
+            self._fleet.seats(key).turn.give_back()
             return
+        self._held_since.pop(key, None)
         self._fleet.go_on(held)
-        self._drive(held.lane.key, lambda waiting: self._driver.go_on(held, waiting))
+        self._drive(key, lambda waiting: self._driver.go_on(held, waiting))
+
+    def _is_overdue(self, key: str) -> bool:
+        """Whether something has been in this lane's way in the work tree for too long. Another lane's unfinished
+        work ends by itself, or with an answer of a person's."""
+        if self._places.taken(key, self.lanes):
+            self._held_since.pop(key, None)
+            return False
+        return self._now() >= self._held_since.setdefault(key, self._now()) + PATIENCE
 
     def _drive(self, key: str, work: Work) -> None:
         """One that broke off comes back after a while: what broke it may be over by then."""

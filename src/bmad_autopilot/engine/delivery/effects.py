@@ -68,7 +68,9 @@ def end_for_login(loop: Loop, error: AutopilotError) -> NoReturn:
     raise error
 
 
-def pending(loop: Loop, why: str, until: float | None, fingerprint: str = "") -> str:
-    """The lane has nothing to do just now: whoever drives it sees to the others meanwhile."""
-    loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=loop.run.delivery.pull)
+def pending(loop: Loop, why: str, until: float | None, fingerprint: str = "", *, others: bool = False) -> str:
+    """The lane has nothing to do just now: whoever drives it sees to the others meanwhile. `others`: it waits for
+    another lane."""
+    told = {"others": True} if others else {}
+    loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=loop.run.delivery.pull, **told)
     return "pending"

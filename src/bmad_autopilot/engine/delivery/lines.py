@@ -1,5 +1,6 @@
 """The branches' door: what delivery asks of git here and on the remote. Real git behind it, or the simulator's."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 
@@ -49,6 +50,10 @@ class Lines(Protocol):
         """Empty where the work tree is this branch at this commit, unchanged; else why not."""
 
     def stand(self, branch: str) -> None: ...
+    def written(self, wrote: Mapping[str, str]) -> str:
+        """`wrote`: files that checks have changed, each with the command. Which of them are changed in the work
+        tree now, by which check, and how they are put back; empty: none."""
+
     def squash(self, base: str, head: str, message: str) -> str: ...
     def steps_for(self, branch: str, base: str, taken: TakenIn) -> str:
         """What a person types to merge by hand."""

@@ -36,6 +36,7 @@ from .threads import FIXED, Point, points_of
 MAX_TROUBLES = 10  # times that an effect is tried without an answer: an hour in all
 AGAIN = 60.0  # seconds after which a forge that is away is asked again
 ELSEWHERE = 600.0  # after which it is looked whether what was merged into another branch has come to the base
+WORK_TREE = "work-tree"  # the effect that fails where something is in the way there
 PASSING = (Trouble.AWAY, Trouble.LIMIT)
 
 
@@ -59,6 +60,9 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
         return _merged_elsewhere(lane, facts, seen, run, now)
     points = _points(doors.lines(), seen, run)
     facts = of_branch(doors.lines(), facts, seen, run)
+    blocked = run.delivery.failed.get(f"{WORK_TREE}:{run.delivery.head}", "")
+    if blocked and not (facts.here and seen.local == run.delivery.head and facts.line is not Line.ALLOWED):
+        return Look(facts._replace(usable=False), subject=lane.key, why=blocked)
     refused = _refused(facts, run.delivery)
     if refused:
         return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=refused)
@@ -143,7 +147,7 @@ def _is_later(lines: Lines, point: Point, answer: Data) -> bool:
 
 def _refused(facts: Facts, record: DeliveryRecord) -> str:
     """An effect that the forge would not let us have, and that is still wanted."""
-    wanted = {"open-pull": facts.pull is Pull.NONE, "push": facts.line is Line.AHEAD}
+    wanted = {"open-pull": facts.pull is Pull.NONE, "push": facts.line is Line.AHEAD, WORK_TREE: False}
     hopeless = {
         name: str(one["why"])
         for name, one in record.troubles.items()

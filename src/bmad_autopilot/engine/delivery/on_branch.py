@@ -9,7 +9,11 @@ from ..looking import Look
 from ..loop_state import Loop
 from .effects import AGAIN, effect, looked, pending
 from .merging import is_base_still
+from .observing import WORK_TREE
 from .plan import LOCAL
+
+_TREE = "the work tree"
+PATIENCE = 600.0  # seconds that something may be in the way in the work tree before a person is asked
 
 
 def deliver(loop: Loop, look: Look, rule: Rule) -> None:
@@ -25,21 +29,22 @@ def deliver(loop: Loop, look: Look, rule: Rule) -> None:
 def stand(loop: Loop, look: Look, rule: Rule) -> str | None:
     lines, branch = loop.doors.lines(), loop.lane.branch
     waits = catch_up(loop)
-    if waits:
-        return waits
+    if waits is not None:
+        return waits or None
     try:
-        why = loop.doors.taken()
-        if not why:
-            lines.stand(branch)
-            why = lines.stands(branch, loop.run.delivery.head)
+        others = loop.doors.taken()
+        if others:
+            return _held_up(loop, others, others=True) or None
+        lines.stand(branch)
+        why = lines.stands(branch, loop.run.delivery.head)
     except AutopilotError as error:
         why = str(error)
-    return _held_up(loop, why) if why else None
+    return (_held_up(loop, why) if why else "") or None
 
 
 def catch_up(loop: Loop) -> str | None:
-    """The branch here, to what we have recorded: we were killed in between, perhaps. Where somebody works in the
-    tree it has to wait."""
+    """The branch here, to what we have recorded: we were killed in between, perhaps. None: it is there. Where
+    somebody works in the tree it has to wait, or (empty) the next look asks a person."""
     lines, branch, head = loop.doors.lines(), loop.lane.branch, loop.run.delivery.head
     local = lines.head(branch)
     if not local or local == head:
@@ -51,9 +56,30 @@ def catch_up(loop: Loop) -> str | None:
     return None
 
 
-def _held_up(loop: Loop, why: str) -> str:
+def _held_up(loop: Loop, why: str, *, others: bool = False) -> str:
+    """Something is in the way in the work tree: looked at again for a while, then asked about. `others`: another
+    lane's work, which ends by itself. What a check of ours has written stays as it is: that is asked about at
+    once."""
     loop.doors.step_aside()  # others may be merged meanwhile
-    return pending(loop, f"the work tree: {why}", loop.doors.now() + AGAIN)
+    written = "" if others else _written(loop)
+    if written or (not others and _is_overdue(loop)):
+        key, told = loop.run.delivery.head, f"{written}\n{why}" if written else why
+        loop.note("did", do=WORK_TREE, key=key, failed=True, why=told, trouble="git")
+        return ""
+    return pending(loop, f"{_TREE}: {why}", loop.doors.now() + AGAIN, others=others)
+
+
+def _is_overdue(loop: Loop) -> bool:
+    waits = loop.run.delivery.waits
+    if waits is None or waits.get("others") or not str(waits.get("why", "")).startswith(f"{_TREE}:"):
+        return False
+    return loop.doors.now() >= float(waits["since"]) + PATIENCE
+
+
+def _written(loop: Loop) -> str:
+    """What checks have written to the files that git tracks and that are changed now."""
+    wrote = {path: command for check in loop.run.checks.values() for command, path in check.wrote}
+    return loop.doors.lines().written(wrote) if wrote else ""
 
 
 def check(loop: Loop, look: Look, rule: Rule) -> None:
@@ -65,8 +91,8 @@ def check(loop: Loop, look: Look, rule: Rule) -> None:
 def push(loop: Loop, look: Look, rule: Rule) -> str | None:
     seen, record = looked(look).seen, loop.run.delivery
     waits = catch_up(loop)
-    if waits:
-        return waits
+    if waits is not None:
+        return waits or None
 
     def act() -> None:
         loop.doors.lines().push(loop.lane.branch, record.head, seen.remote)
@@ -82,7 +108,7 @@ def take_base(loop: Loop, look: Look, rule: Rule) -> str | None:
         return None  # another lane was quicker
     taken = seen.taken
     loop.note("base-taken", sha=taken.sha, base=seen.base, branch=seen.target, semantic=list(taken.semantic))
-    return catch_up(loop)
+    return catch_up(loop) or None
 
 
 def take_foreign(loop: Loop, look: Look, rule: Rule) -> str | None:
@@ -97,7 +123,7 @@ def take_foreign(loop: Loop, look: Look, rule: Rule) -> str | None:
         taken = lines.take_in(head, theirs, "", theirs, f"Take what was pushed to {seen.branch}")
         if not taken.sha:
             steps = lines.steps_for(seen.branch, seen.branch, taken)
-            return pending(loop, f"a merge with what was pushed to it:\n{steps}", loop.doors.now() + AGAIN)
+            return _held_up(loop, f"a merge with what was pushed to it is needed\n{steps}") or None
         head = taken.sha
     loop.note("foreign-taken", sha=head, remote=seen.remote, heard=len(loop.run.answers))
     with suppress(AutopilotError):

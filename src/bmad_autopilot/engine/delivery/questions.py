@@ -26,6 +26,13 @@ FORMS: Mapping[str, Form] = {
         "nothing is lost; what is missing must be there first",
         Cause.FORGE,
     ),
+    "work-tree": Form(
+        "{pull} needs the work tree, and something is in the way there. Once that is cleared: try again?",
+        _LOOK,
+        RETRY,
+        "nothing is lost; what is not committed there must be committed or put back first",
+        Cause.GROUND,
+    ),
     "otherwise": Form(
         "{pull} is merged, but the commit on {base} is not what was tested. Have you looked at it?",
         {RETRY: "look", "accept": "merged-fine", ABORT: "abort"},

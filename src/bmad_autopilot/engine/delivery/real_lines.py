@@ -1,7 +1,8 @@
 """The branches' door, with real git behind it."""
 
 import os
-from collections.abc import Callable, Set
+import shlex
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 
 from ...board.meanings import Meaning
@@ -113,6 +114,19 @@ class RealLines:
         if problem is not None:
             raise problem
         self._branches.switch(branch)
+
+    def written(self, wrote: Mapping[str, str]) -> str:
+        changed = [path for path in look_at_ground(self._git).dirty if path in wrote]
+        if not changed:
+            return ""
+        shown = ", ".join(changed[:MAX_SHOWN]) + (" …" if len(changed) > MAX_SHOWN else "")
+        commands = ", ".join(f"`{command}`" for command in sorted({wrote[path] for path in changed}))
+        files = " ".join(map(shlex.quote, changed))
+        return (
+            f"the check {commands} changed files that git tracks: {shown}\n"
+            f"put them back: git -C {shlex.quote(self._git.top)} checkout HEAD -- {files}\n"
+            "let the check only look at them, or commit what it writes; else this happens again"
+        )
 
     def squash(self, base: str, head: str, message: str) -> str:
         author = look_at_ground(self._git).identity or OURS

@@ -8,7 +8,7 @@ from functools import cached_property
 from ...agents.attempts import Result
 from ...agents.shim import work
 from ...board.sprint import board_from_text
-from ...core.errors import AutopilotError
+from ...core.errors import AutopilotError, ConflictError
 from ...core.records import Check
 from ...core.statuses import DONE
 from ...files import ODD, Text, kind_of, not_regular, refuse_links, write_atomic
@@ -19,7 +19,7 @@ from ...github.history import branch_of, find_commit, head_of, is_ancestor
 from ...github.holding import hold, let_go
 from ...github.identities import OURS
 from ...github.putting_back import put_back
-from ...github.saving import SAVED, save_all
+from ...github.saving import SAVED, save, save_all
 from ...github.trees import changes, fingerprint, read_file
 from ...project.traces import CONFIG_NAME
 from ..doors import CallId, CallOrder, CommitOrder, Tree
@@ -196,8 +196,53 @@ class RepositoryDoors(Ground):
         refuse_links(self.run, folder)
         seconds = self.project.config.check_timeout * 60.0
         root = self.project.root.checkout
-        report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds)
+        wrote: list[list[str]] = []
+        before = self._tree_now()
+
+        def after(command: str) -> None:
+            nonlocal before
+            paths, before = self._written(command, before)
+            wrote.extend([command, path] for path in paths)
+
+        report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds, after=after)
         write_atomic(os.path.join(folder, "report.json"), report.to_json().encode(), durable=False)
         ran = [[check.command, check.exit, check.seconds] for check in report.checks]
-        head = head_of(self.git) or ""
-        return Check(code, report.passed, report.is_environment, report.signature, report.told, ran=ran, head=head)
+        return Check(
+            code,
+            report.passed,
+            report.is_environment,
+            report.signature,
+            report.told,
+            ran=ran,
+            wrote=wrote,
+            put_back=bool(wrote) and self.is_apart(),
+            head=head_of(self.git) or "",
+        )
+
+    def _tree_now(self) -> str:
+        """Held, so that it can be put back; empty where git cannot read all of it: the next look says so."""
+        try:
+            tree = self._look()[1]
+        except AutopilotError:
+            return ""
+        self.hold(tree)
+        return tree
+
+    def _written(self, command: str, before: str) -> tuple[list[str], str]:
+        """The tracked files that a check has changed, and the work tree now. Where nobody but our lane works they
+        are put back, so that what is tested is what is committed; elsewhere a person may have changed them. The
+        board is left to those who watch it: `bmad board` may write it at any time."""
+        now = self._tree_now()
+        if not before or not now or before == now:
+            return [], now
+        differing = {path for one in changes(self.git, before, now) for path in (one.path, one.old_path)}
+        options = ("--cached", "-z", "--full-name", *(("--with-tree=HEAD",) if head_of(self.git) else ()))
+        tracked = set(self.git.ask("ls-files", *options).fields)
+        paths = sorted((differing & tracked) - self.dirty - {self._from_top(self.project.require_board())})
+        if paths and self.is_apart():
+            ref = f"{SAVED}{os.path.basename(self.run)}/checks"
+            save(self.git, ref, now, head_of(self.git), f"What a check has written: {command[:200]}")
+            with suppress(ConflictError):  # it is written to all the time: the next look finds it changed
+                put_back(self.git, before, paths, saved=ref)
+            now = self._tree_now()
+        return paths, now
