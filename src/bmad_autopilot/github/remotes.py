@@ -5,7 +5,7 @@ import os
 
 from ..core.errors import ConflictError
 from .forge import ForgeError, Trouble
-from .git import Answer, Git, GitError, LockedError, check_revision
+from .git import Answer, Git, GitError, check_revision
 from .history import is_ancestor
 from .remote_errors import remote_error
 
@@ -161,8 +161,6 @@ class Remote:
         own = {name: os.environ[name] for name in _KEPT if name in os.environ} | _SET
         try:
             return self._git.ask(*arguments, codes=_ANY_CODE, settings=_SETTINGS, environment=own, seconds=SECONDS)
-        except LockedError as error:  # another lane's git, or a person's: it passes
-            raise ForgeError(Trouble.AWAY, f"{self.name}: {doing}: {error}") from None
         except GitError as error:
             raise remote_error(doing, self.name, error.message) from None
 

@@ -10,7 +10,7 @@ from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.facts import Line
 from bmad_autopilot.core.rules import Action
 from bmad_autopilot.engine.delivery.effects import AGAIN
-from bmad_autopilot.engine.delivery.on_branch import PATIENCE
+from bmad_autopilot.engine.delivery.observing import PATIENCE
 from tests.engine.delivery.pulls import BASE, BRANCH
 from tests.engine.delivery.test_performing import READY, Stage
 

@@ -5,12 +5,12 @@ from typing import Any, cast
 import pytest
 
 from bmad_autopilot.core.decide import decide
-from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.errors import AutopilotError, Place
 from bmad_autopilot.core.facts import Forge
 from bmad_autopilot.core.folding import apply
 from bmad_autopilot.core.records import RunRecord
 from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.engine.delivery.observing import MAX_TROUBLES
+from bmad_autopilot.engine.delivery.observing import MAX_TROUBLES, PATIENCE
 from bmad_autopilot.engine.delivery.on_pull import note_found
 from bmad_autopilot.engine.delivery.performing import PERFORMERS
 from bmad_autopilot.engine.delivery.threads import mark_of
@@ -292,3 +292,23 @@ def test_what_waits_says_so_after_each_look() -> None:
     for _ in range(2):
         assert made.perform(Action.WAIT_FOR_PULL, "unapproved") == "pending"
     assert [(data["why"], data["fingerprint"]) for _, data in made.notes] == [("an approval", "f1")] * 2
+
+
+def test_a_lock_that_a_look_meets_is_waited_for_and_then_asked_about() -> None:
+    made = Locked([READY])
+    made.pushed()
+    made.run.delivery.pull = READY.number
+    began = made.now_at
+    while decide(made.facts()).name == "forge-away":
+        assert made.perform(Action.WAIT_FOR_FORGE) == "pending"
+        made.now_at += 60.0
+        assert made.now_at <= began + PATIENCE + 60.0, "it waits for ever"
+    assert made.now_at >= began + PATIENCE
+    assert decide(made.facts()).name == "forge-refused"
+    assert "rm /repository/.git/refs/remotes/origin/main.lock" in made.look().why
+
+
+class Locked(Stage):
+    def remote_heads(self, *branches: str) -> dict[str, str]:
+        lock = "/repository/.git/refs/remotes/origin/main.lock"
+        raise LockedError("another git process has held this lock for 5 s", place=Place(lock), hint=f"rm {lock}")

@@ -26,7 +26,7 @@ from ...runs.requests import Ask, clear_request
 from ...runs.supervisor import AUTOPILOT, Supervision, hold
 from ..callers import can_call
 from ..delivery.effects import AGAIN
-from ..delivery.on_branch import PATIENCE
+from ..delivery.observing import PATIENCE
 from ..delivery.plan import LOCAL
 from ..driving import RunEnd
 from ..onlookers import Human, Told

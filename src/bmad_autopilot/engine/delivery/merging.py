@@ -6,6 +6,7 @@ from ...core.delivery import DeliveryRecord
 from ...core.errors import AutopilotError
 from ...core.rules import Rule
 from ...github.forge import ForgeError
+from ...github.git import RaceError
 from ..looking import Look
 from ..loop_state import Loop
 from .effects import Came, effect, looked, nicety
@@ -47,7 +48,7 @@ def is_base_still(loop: Loop, seen: Seen) -> bool:
         return loop.doors.lines().head(seen.target) == seen.base
     try:
         return loop.doors.lines().remote_heads(seen.target)[seen.target] == seen.base
-    except ForgeError:
+    except (ForgeError, RaceError):
         return False  # the next look says what is wrong
 
 

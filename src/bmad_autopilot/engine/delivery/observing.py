@@ -20,6 +20,7 @@ from ...core.facts import (
 from ...core.records import RunRecord
 from ...github.approval import MOST_FILES
 from ...github.forge import ForgeError, Trouble
+from ...github.git import LockedError
 from ...github.pulls import PullState
 from ...github.quoting import one_line
 from ..doors import Doors
@@ -34,6 +35,7 @@ from .seeing import LAG, SETTLES, Seen, see
 from .threads import FIXED, Point, points_of
 
 MAX_TROUBLES = 10  # times that an effect is tried without an answer: an hour in all
+PATIENCE = 600.0  # seconds that something may be in the way in the repository before a person is asked
 AGAIN = 60.0  # seconds after which a forge that is away is asked again
 ELSEWHERE = 600.0  # after which it is looked whether what was merged into another branch has come to the base
 WORK_TREE = "work-tree"  # the effect that fails where something is in the way there
@@ -52,6 +54,8 @@ def observe_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> 
         seen = see(doors, lane, run.delivery, run.checks)
     except ForgeError as error:
         return _blind(lane, facts, error, now)
+    except LockedError as error:
+        return _locked(lane, facts, error, run.delivery, now)
     except AutopilotError as error:  # git's, such as a base whose history is another by now: other epics go on
         return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=str(error))
     if seen.unseen and now < seen.unseen + AGAIN:
@@ -107,6 +111,14 @@ def _blind(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Look:
         away = facts._replace(forge=Forge.AWAY)
         return Look(away, subject=lane.key, until=until, why=str(error), problem=problem)
     return Look(facts._replace(forge=Forge.REFUSED), subject=lane.key, why=str(error))
+
+
+def _locked(lane: Lane, facts: Facts, error: LockedError, record: DeliveryRecord, now: float) -> Look:
+    """Another git process is at work in the repository, or one was killed there: tried again for a while."""
+    waits = record.waits or {}
+    is_overdue = str(error) in str(waits.get("why", "")) and now >= float(waits["since"]) + PATIENCE
+    forge = Forge.REFUSED if is_overdue else Forge.AWAY
+    return Look(facts._replace(forge=forge), subject=lane.key, until=now + AGAIN, why=str(error))
 
 
 def _merged_elsewhere(lane: Lane, facts: Facts, seen: Seen, run: RunRecord, now: float) -> Look:

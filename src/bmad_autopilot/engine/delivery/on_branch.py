@@ -5,22 +5,22 @@ from contextlib import suppress
 from ...core.errors import AutopilotError
 from ...core.rules import Rule
 from ...github.forge import ForgeError
+from ...github.git import RaceError
 from ..looking import Look
 from ..loop_state import Loop
 from .effects import AGAIN, effect, looked, pending
 from .merging import is_base_still
-from .observing import WORK_TREE
+from .observing import PATIENCE, WORK_TREE
 from .plan import LOCAL
 
 _TREE = "the work tree"
-PATIENCE = 600.0  # seconds that something may be in the way in the work tree before a person is asked
 
 
 def deliver(loop: Loop, look: Look, rule: Rule) -> None:
     """What the remote has of the branch by now, and ours holds, is what it was begun from."""
     lines, branch, plan = loop.doors.lines(), loop.lane.branch, loop.lane.delivery
     head, known = lines.head(branch), []
-    with suppress(ForgeError):
+    with suppress(ForgeError, RaceError):
         remote = lines.remote_heads(branch)[branch] if plan is not None and plan.kind != LOCAL else ""
         known = [remote] if remote and lines.contains(head, remote) else []
     loop.note("delivering", head=head, branch=branch, known=known)
