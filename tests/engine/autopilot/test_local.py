@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.core.errors import EXIT_DONE, EXIT_HUMAN
+from bmad_autopilot.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
+from bmad_autopilot.core.schedule import Stage
+from bmad_autopilot.engine.autopilot import supervising
+from bmad_autopilot.engine.autopilot.lookout import Lookout
+from bmad_autopilot.engine.autopilot.places import Places
 from bmad_autopilot.github import git as git_door
 from bmad_autopilot.project.open import open_project
 from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
@@ -149,3 +153,32 @@ def test_what_a_check_writes_in_the_users_checkout_is_asked_about(tmp_path: Path
     helps = next(line for line in asked["context"].splitlines() if line.startswith("put them back: "))
     subprocess.run(shlex.split(helps.partition(": ")[2]), check=True, capture_output=True)
     assert (pilot.work / "snapshot.txt").read_text() == "as committed\n"
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_lane_whose_place_stays_in_the_way_is_given_up_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its branch cannot be checked out, and no other lane's work is the reason: a person has to see to it."""
+    pilot = local(tmp_path / "p", "auto")
+
+    def kill(kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "call":
+            raise Killed
+
+    with pytest.raises(Killed):
+        pilot.fly(kill)
+    monkeypatch.setattr(supervising, "PATIENCE", 0.3)
+    monkeypatch.setattr(supervising, "AGAIN", 0.1)
+    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.05)
+    monkeypatch.setattr(Places, "stand", lambda self, held, lanes: "tracked files have changes: a.py")
+    flight = pilot.fly()
+    (held,) = flight.end.lanes
+    assert (flight.end.exit_code, held.stage) == (EXIT_FAILED, Stage.BLOCKED)
+    assert held.why == "the work tree: tracked files have changes: a.py"
+
+    monkeypatch.undo()
+    assert pilot.fly(go_on=True).end.merged == ("epic-1",)
