@@ -200,6 +200,7 @@ def drive(
                 run = fold(world.entries())
                 keeper.begin(run, world.entries())
             if resumed:
+                world.end_check()
                 sweep_artefacts(folder)
                 if run.settings and run.settings == world.settings():  # as somebody has answered
                     lane = world.settle(keep=run.keeps_settings)

@@ -18,6 +18,7 @@ from bmad_autopilot.engine.autopilot.places import Places
 from bmad_autopilot.github import git as git_door
 from bmad_autopilot.project.open import open_project
 from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
+from tests.terminals import COMMAND
 
 
 def local(folder: Path, merge: str, *, epics: int = 1) -> Pilot:
@@ -182,3 +183,21 @@ def test_a_lane_whose_place_stays_in_the_way_is_given_up_in_the_end(
 
     monkeypatch.undo()
     assert pilot.fly(go_on=True).end.merged == ("epic-1",)
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["of a story", "of the delivery"])
+def test_what_a_check_wrote_before_a_kill_is_put_back(tmp_path: Path, times: int) -> None:
+    """The supervisor is killed while a check runs, for the story or for what is delivered."""
+    pilot = local(tmp_path / "p", "auto")
+    count = tmp_path / "count"
+    kills = f"{ALWAYS_THE_SAME}; echo >> {count}; [ $(wc -l < {count}) != {times} ] || kill -9 $BMAD_TO_KILL"
+    writing(pilot, kills)
+    settings = pilot.work / "bmad-autopilot.toml"
+    settings.write_text(f'{settings.read_text()}\n[environment]\npass = ["BMAD_TO_KILL"]\n')
+    run_git(pilot.work, "commit", "--quiet", "--all", "--message", "Kills")
+    code = "exec env BMAD_TO_KILL=$$ " + shlex.join([*COMMAND, "autopilot", "--parallel", "1"])
+    killed = subprocess.run(["sh", "-c", code], cwd=pilot.work, capture_output=True, text=True)
+    assert killed.returncode == -9, killed.stdout + killed.stderr
+    flight = pilot.fly(end_if_it_waits, parallel=1, go_on=True)
+    assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
+    assert run_git(pilot.work, "show", "main:snapshot.txt") == "as committed"

@@ -25,6 +25,7 @@ from ...project.traces import CONFIG_NAME
 from ..doors import CallId, CallOrder, CommitOrder, Tree
 from ..observing import RETRO
 from ..plain_environment import plain_environment
+from ..snapshots import read_kept
 from ..touching import paths_by_hand, touched_paths
 from .ground import Ground
 
@@ -204,7 +205,9 @@ class RepositoryDoors(Ground):
             paths, before = self._written(command, before)
             wrote.extend([command, path] for path in paths)
 
+        write_atomic(self._under_check, before.encode(), durable=False)
         report = run_checks(self.lane.checks, root, self._plain, folder, seconds=seconds, after=after)
+        self._forget_check()
         write_atomic(os.path.join(folder, "report.json"), report.to_json().encode(), durable=False)
         ran = [[check.command, check.exit, check.seconds] for check in report.checks]
         return Check(
@@ -218,6 +221,23 @@ class RepositoryDoors(Ground):
             put_back=bool(wrote) and self.is_apart(),
             head=head_of(self.git) or "",
         )
+
+    @property
+    def _under_check(self) -> str:
+        """Holds the tree that is being checked, as long as it is."""
+        return os.path.join(self.run, "under-check")
+
+    def end_check(self) -> None:
+        """After a kill during the checks: put back what they had written by then."""
+        before = read_kept(self._under_check)
+        if before is not None:
+            if self.is_apart():
+                self._written("checks that were cut short", before.decode("ascii", "replace"))
+            self._forget_check()
+
+    def _forget_check(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._under_check)
 
     def _tree_now(self) -> str:
         """Held, so that it can be put back; empty where git cannot read all of it: the next look says so."""
