@@ -64,6 +64,19 @@ def test_another_round_of_research_and_then_on(tmp_path: Path) -> None:
     assert [row[0] for row in project.rows()] == ["1", "2", "3", "4", "5"]
 
 
+def test_a_gate_outlasts_a_git_gc(tmp_path: Path) -> None:
+    """The tree that the step left is in no commit while the gate is open."""
+    project = FlowProject(tmp_path / "p")
+    assert project.run().questions == ["gate"]
+    project.git("gc", "--quiet", "--prune=now")
+    ran = project.run(person=Person("proceed"))
+    assert ran.end.status == "waiting"
+    assert project.ran == ["1 Problem", "2 Research", "3 Plan", "5 Decompose"]
+    assert len(project.subjects()) == 4
+    (checkpoint,) = [one["checkpoint"] for one in ran.entries("accepted") if one["step"] == "Research"]
+    assert project.git("cat-file", "-t", checkpoint["ref"]) == "tree"
+
+
 def test_choices_in_advance_take_it_over_gates(tmp_path: Path) -> None:
     project = FlowProject(tmp_path / "p")
     ran = project.run(gate="proceed")

@@ -132,6 +132,8 @@ class WorkflowWorld(World):
         keep_state(folder, books)
         left = left_by(folder, order.step, order.variables, done.verdict.closing)
         result = done.result
+        for tree in (done.spec.tree, result.tree):
+            self.hold(tree)  # a question may stay open for longer than git keeps what no ref holds
         return Gathered(
             done.verdict,
             result.seconds,
