@@ -92,7 +92,9 @@ class RunLog:
             lines += self._one(data, at, str(data["step"]), word, text, "yellow")
         return lines + self._put_back(data, at, str(data["step"]), data.get("put_back"))
 
-    def _put_back(self, data: Data, at: float, step: str, moved: Iterable[Sequence[object]] | None) -> list[LogLine]:
+    def _put_back(
+        self, data: Data, at: float, step: str, moved: Iterable[Sequence[object]] | None
+    ) -> list[LogLine]:
         rows = ", ".join(str(row[0]) for row in moved or ())
         return (
             self._one(data, at, step, "moved rows of other epics", f"put back: {rows}", "yellow") if rows else []
