@@ -33,8 +33,11 @@ class Pane:
             time.sleep(0.02)
 
     def types(self, after: str, line: str) -> None:
+        """Wait for this prompt, type the line, and wait for its echo: the same prompt may come again."""
         self.until(lambda: self.shown().rstrip().endswith(after.rstrip()))
+        before = self.shown()
         subprocess.run([*self._tmux, "send-keys", line, "Enter"], check=True)
+        self.until(lambda: self.shown() != before)
 
     def ends(self) -> str:
         self.until(lambda: self.done.exists() and bool(self.done.read_text()))

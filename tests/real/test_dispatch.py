@@ -66,12 +66,15 @@ class Serving:
 def work(sample: SampleProject) -> list[Reply]:
     """What a model would do for a small story."""
     root, board = sample.root, sample.board.read_text()
+    page = sample.implementation / "1-3-sign-out.md"
     after = board.replace("1-3-sign-out: ready-for-dev", "1-3-sign-out: in-progress")
     return [
         Use("Write", {"file_path": str(root / "sign-out.js"), "content": "exports.out = true\n"}),
         Use("Bash", {"command": "npm test", "description": "Run the tests"}),
         Use("Bash", {"command": "git add sign-out.js", "description": "Stage it"}),
         Use("Bash", {"command": "git commit -m 'Sign out'", "description": "Commit it"}),
+        Use("Read", {"file_path": str(page)}),
+        Use("Edit", {"file_path": str(page), "old_string": "- [ ]", "new_string": "- [x]", "replace_all": True}),
         Use("Read", {"file_path": str(sample.board)}),
         Use(
             "Edit",

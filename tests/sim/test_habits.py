@@ -89,6 +89,10 @@ UNTIDY_IN_A_BUILD = (
 )
 
 
+# The engine removes what these put in the place of a file before it judges: see tests/engine/test_habits.py.
+REPLACING = ("links-board", "links-story")
+
+
 def names(kind: Kind) -> list[str]:
     return [name for name, habit in HABITS.items() if habit.kind is kind]
 
@@ -197,7 +201,7 @@ def test_enough_of_each_kind() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("habit", names(Kind.LIAR))
+@pytest.mark.parametrize("habit", [name for name in names(Kind.LIAR) if name not in REPLACING])
 def test_no_liar_gets_through(bench: BenchMaker, habit: str) -> None:
     first, second = bench(habit).until_refused(*LEAN)[-2:]
     assert not first.is_good
