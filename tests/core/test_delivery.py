@@ -81,6 +81,14 @@ def test_lost_answers_are_counted_until_one_comes() -> None:
     assert answered("look", BEGUN, PUSH, lost).troubles == {}
 
 
+def test_a_lost_race_is_known_by_its_time_and_leaves_nothing_to_look_for() -> None:
+    late: Entry = ("trouble", {"do": "push", "key": "h1", "why": "it moved", "raced": True})
+    record = delivery(BEGUN, PUSH, late)
+    (trouble,) = record.troubles.values()
+    assert (trouble["times"], trouble["why"], type(trouble["raced"])) == (1, "it moved", float)
+    assert record.begun == {}
+
+
 def test_what_we_push_is_ours_and_brings_the_content() -> None:
     record = delivery(BEGUN, PUSH, PUSHED)
     assert (record.pushed, record.pushed_at, record.content, record.known) == ("h1", 102.0, False, {"h1"})

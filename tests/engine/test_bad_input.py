@@ -54,6 +54,21 @@ def test_a_story_that_someone_sets_to_done_without_a_commit_is_asked_about(tmp_p
     assert sample.story_commits()[0].startswith("Story 1-1")
 
 
+def test_another_story_that_says_done_is_asked_about_before_the_epic_is_closed(tmp_path: Path) -> None:
+    """Also where the run is for one story: its commit holds the board, and the last story closes the epic."""
+    sample = Sample(tmp_path / "p", stories=2)
+    done = edit(sample, r"(1-2-\S+): backlog", r"\1: done")
+    ran = run_while(sample, "accepted dev", done, "story", "1-1")
+    assert (ran.end.status, ran.questions) == ("waiting", ["row"])
+    assert sample.story_commits() == []
+    again = sample.run("story", "1-1", person=Person("undo"))
+    assert (again.end.status, sample.row("1-2"), sample.rows()["epic-1"]) == (
+        "completed",
+        "backlog",
+        "in-progress",
+    )
+
+
 def test_a_story_that_a_commit_of_the_users_sets_to_done_is_done(tmp_path: Path) -> None:
     sample = Sample(tmp_path / "p", stories=2)
     done = edit(sample, r"(1-1-\S+): review", r"\1: done")

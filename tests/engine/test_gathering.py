@@ -126,4 +126,5 @@ def test_a_row_that_a_check_sets_to_done_is_asked_about(tmp_path: Path) -> None:
     sample.git("commit", "-qm", "A check that does not", "bmad-autopilot.toml")
     again = sample.run("epic", "1", person=Person("undo", "new", "undo"))
     assert (again.end.status, again.questions[-1]) == ("completed", "row"), "the other story's row, too"
+    assert again.entries("row-set"), "the log shows that the rows went back"
     assert {"1-1", "1-2"} == {call["story"][:3] for call in (*ran.entries("call"), *again.entries("call"))}

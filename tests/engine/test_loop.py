@@ -215,7 +215,8 @@ def test_a_story_that_was_never_begun_and_says_done_is_asked_about(answer: str, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryDoors, "check", meddling)
         assert bench.run() == "waiting"
-        assert (bench.question, bench.row(FIRST)) == ("row", "done")
+        assert (bench.question, bench.row(FIRST)) == ("row", "review")
+        assert bench.entries("commit") == [], "the board is part of each commit"
         bench.answer(answer)
         assert bench.run() == "completed"
     assert (f"{SECOND} dev" in bench.starts) == begun

@@ -197,7 +197,7 @@ class Doors(Protocol):
 
     def is_tidy(self) -> bool: ...
     def is_committed_done(self, key: str, since: str | None) -> bool:
-        """Whether a commit after `since` sets this row to done, with nothing of the run's left uncommitted."""
+        """Whether a commit after `since` sets this row to done."""
 
     def is_apart(self) -> bool:
         """The work tree is the lane's own: people work elsewhere."""

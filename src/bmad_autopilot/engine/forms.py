@@ -78,10 +78,10 @@ FORMS: Mapping[str, Form] = {
     ),
     "row": Form(
         "The board says that {story} is done, but no step of this run has finished it, and no commit of yours "
-        "holds its work. Did you set it to done?",
+        "holds its work. Is that your edit, or should it be undone?",
         {"mine": "look", "undo": "look"},
         "undo",
-        "an agent, or a test it wrote, may have set it; its work goes on",
+        "an agent, or a test that it wrote, may have set it; undone, the story is worked on as before",
         Cause.ROWS,
         BlockReason.CRITICAL_DECISION,
     ),

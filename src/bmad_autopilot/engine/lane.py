@@ -24,7 +24,7 @@ class Lane(NamedTuple):
     checks: tuple[str, ...] = ()  # the project's own commands, as they stood when the run began
     unprotected: tuple[str, ...] = ()  # globs of protected paths that agents may change after all
     stories: int = 1  # that were to do when it began
-    rows: Mapping[str, str] = {}  # its stories and their statuses when it began; empty in runs of before 0.1.1
+    rows: Mapping[str, str] = {}  # its epic's stories and their statuses when it began; empty before 0.1.1
     dirty: tuple[str, ...] = ()  # what was changed or untracked before: never committed by us
     session: str = "main"  # the session branch that its run is kept under
     human_checkpoint: str = "none"  # where a person is asked whether to go on

@@ -42,22 +42,27 @@ def observe(doors: Doors, lane: Lane, run: RunRecord) -> Look:
     over = story is None or story.gone or is_over(story, rows[story.key].meaning if story.key in rows else "")
     if story is not None and not over:
         return _in_story(doors, lane, run, rows, story, facts)
-    unproved = _unproved(doors, lane, run, rows)
+    unproved = _unproved(doors, lane, run, rows, facts)
     if unproved is not None:
-        facts = facts._replace(row=Row.UNPROVED)
-        return Look(facts, rows, StoryRecord(unproved.key), unproved, wanted=lane.rows.get(unproved.key, ""))
+        return unproved
     if key is None:
         return _after_stories(doors, lane, run, rows, facts)
     return _before_story(doors, lane, run, rows, key, facts._replace(begun=False))
 
 
-def _unproved(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> BoardRow | None:
-    """A story that this run has not begun, that was not done when it began, and that says done now."""
+def _unproved(doors: Doors, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts) -> Look | None:
+    """A story of the epic that this run has not begun, that was not done when it began, and that says done now. It
+    is asked about before anything is committed: the board is part of each commit."""
     if not lane.rows:
         return None
-    done = [row for row in stories_of(lane, rows) if row.meaning == DONE and row.key not in run.stories]
+    own = (row for row in rows.values() if row.kind is Kind.STORY and row.epic == lane.epic)
+    done = [row for row in own if row.meaning == DONE and row.key not in run.stories]
     new = (row for row in done if read_status(lane.rows.get(row.key, ""), Kind.STORY).meaning != DONE)
-    return next((row for row in new if not doors.is_committed_done(row.key, run.known_head)), None)
+    row = next((row for row in new if not doors.is_committed_done(row.key, run.known_head)), None)
+    if row is None:
+        return None
+    facts = facts._replace(row=Row.UNPROVED)
+    return Look(facts, rows, StoryRecord(row.key), row, wanted=lane.rows.get(row.key, ""))
 
 
 def _in_delivery(doors: Doors, lane: Lane, run: RunRecord, facts: Facts) -> Look:
@@ -126,6 +131,9 @@ def _in_story(
     look = Look(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), at)
     if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
         return look
+    unproved = _unproved(doors, lane, run, rows, look.facts)
+    if unproved is not None:
+        return unproved
     one_step = lane.scope == "step" and run.steps_done > 0
     due = story.expected if one_step else wanted(story, at, call.value)
     look = look._replace(wanted=due)
@@ -190,7 +198,8 @@ def _row(doors: Doors, run: RunRecord, story: StoryRecord, row: BoardRow | None,
     known = (story.claim,) if story.claim else (story.expected, story.came_from)
     if row.meaning in known:
         return Row.DUE
-    is_proved = row.meaning != DONE or doors.is_committed_done(row.key, run.known_head)
+    # A commit of the user's must hold the row, and all that was done for the story.
+    is_proved = row.meaning != DONE or (doors.is_committed_done(row.key, run.known_head) and doors.is_tidy())
     return Row.EDITED if is_proved else Row.UNPROVED
 
 

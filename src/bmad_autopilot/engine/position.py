@@ -89,6 +89,12 @@ def stories_of(lane: Lane, rows: Mapping[str, Row]) -> list[Row]:
     return sorted(own, key=lambda row: row.order)
 
 
+def statuses_of(lane: Lane, rows: Mapping[str, Row]) -> dict[str, str]:
+    """The stories of the lane's epic with their statuses, as they are written."""
+    own = (row for row in rows.values() if row.kind is Kind.STORY and row.epic == lane.epic)
+    return {row.key: row.status.raw for row in own}
+
+
 def active(lane: Lane, run: RunRecord, rows: Mapping[str, Row]) -> str | None:
     """The story in hand, also where it has left the board; else the next one in BMAD's priority."""
     epic = epic_row(lane, rows.values())

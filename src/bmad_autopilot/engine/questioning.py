@@ -127,8 +127,10 @@ def _settle_row(loop: Loop, look: Look, key: str, *, mine: bool) -> None:
     before = story.expected if story is not None else loop.lane.rows.get(key, "")
     if mine:
         loop.note("edited", story=key, before=before, status=DONE)
-    else:
-        loop.doors.set_row(key, before or BACKLOG, row.status.raw)
+        return
+    loop.note("row", key=key, before=row.meaning, after=before or BACKLOG)
+    if loop.doors.set_row(key, before or BACKLOG, row.status.raw):
+        loop.note("row-set", key=key)
 
 
 def wait_for_answer(loop: Loop, look: Look, rule: Rule) -> str | None:

@@ -17,7 +17,7 @@ from ..runs.layout import runs_folder
 from ..workflows.tasks import workflow_of
 from .lane import Lane
 from .policy import checks_of
-from .position import stories_of
+from .position import statuses_of, stories_of
 
 
 class Caps(NamedTuple):
@@ -78,9 +78,9 @@ def new_lane(
         dirty=users_files(git, ground),
         of_tasks=bool(project.tasks),
     )
-    stories = stories_of(lane, read_board(project.require_board()).rows)
-    left = sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories)
-    return lane._replace(stories=left, rows={one.key: one.status.raw for one in stories})
+    rows = read_board(project.require_board()).rows
+    left = sum(one.meaning not in (DONE, PARKED, UNKNOWN) for one in stories_of(lane, rows))
+    return lane._replace(stories=left, rows=statuses_of(lane, rows))
 
 
 def users_files(git: Git, ground: Ground) -> tuple[str, ...]:

@@ -58,17 +58,11 @@ def run_checks(
         if after is not None:
             after(command)
         if heard.exit != 0:
-            text = _shown(heard.output)
+            text = redact(plain(heard.output))  # without its colours it may hold a secret that had one inside
             failures.append(_failure(command, heard.exit, text, seconds))
             marks.append(f"{command}\0{heard.exit}\0{stable(text)}")
     mark = sha256("\0\0".join(marks).encode("utf-8", "replace")).hexdigest()[:16] if marks else ""
     return CheckReport(tuple(checks), tuple(failures), mark)
-
-
-def _shown(output: bytes) -> str:
-    """As a terminal would have shown it. Without its colours a text may hold a secret that had one inside."""
-    text = plain(output)
-    return redact(text) if b"\x1b" in output or b"\r" in output else text
 
 
 def _failure(command: str, exit: int | None, text: str, seconds: float) -> Failure:

@@ -7,8 +7,8 @@ from .schema import AMOUNT, ARRAYS, KEYS, LIST, OPEN, TABLES, TEXT, Key
 
 _HEAD = """\
 # BMAD Autopilot: settings of this project. Commit this file.
-# Everything works without it. A line such as `# name = value` shows a default; one that ends in a comment shows an
-# example of a key that has no default.
+# Everything works without it. A line such as `# name = value` shows the default, unless its comment calls it an
+# example: such a key has no default.
 """
 _SAMPLES = {TEXT: "…", LIST: ["…"], AMOUNT: 20.0}
 

@@ -8,7 +8,7 @@ from ..core.errors import AutopilotError, FileError
 from ..core.statuses import DONE
 from ..engine.lane import Lane
 from ..engine.loop import LaneLoop
-from ..engine.position import stories_of
+from ..engine.position import statuses_of
 from .faults import Crash, CrashPlan
 from .invariants import broken_promises
 from .log import LAST, Actor, Effect
@@ -98,8 +98,7 @@ def play(seed: int, options: Options = DEFAULTS) -> Played:
 
 def _run(world: World, scenario: Scenario, session: Session, fate: Random) -> str:
     """One lane, its supervisor started again and again until there is nothing left to start it for."""
-    rows = stories_of(session.lane, rows_of(world.readable()))
-    statuses = {row.key: row.status.raw for row in rows}
+    statuses = statuses_of(session.lane, rows_of(world.readable()))
     lane = session.lane = session.lane._replace(dirty=world.git.dirty(), rows=statuses)
     world.books.dirty = lane.dirty
     for number in range(MAX_SESSIONS):

@@ -18,7 +18,7 @@ _WORDS = {
     "approve": "Approve (take it as it is)",
     "stop": "Stop (the run ends)",
     "mine": "Mine (leave the board as it is)",
-    "undo": "Undo (set them back)",
+    "undo": "Undo (set the board back)",
     "close": "Close the epic without them",
     "leave": "Leave it as it is",
     "continue": "Continue",
