@@ -19,6 +19,7 @@ from bmad_autopilot.runs.agent_state import read_agent_state
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
+from bmad_autopilot.runs.requests import Ask, put_request
 from bmad_autopilot.runs.supervisor import hold
 from tests.engine.laning import Person, Sample
 
@@ -216,6 +217,28 @@ def test_a_retrospective_is_held_where_that_was_asked_for_and_its_verdict_read(t
     assert sample.git("status", "--porcelain") == ""
     later = sample.run("epic", "1", retrospective="run")
     assert (later.end.status, later.entries("call")) == ("completed", [])
+
+
+def test_a_pause_asked_for_during_a_storys_last_step_begins_nothing_of_the_epic(tmp_path: Path) -> None:
+    """`run-epic` goes on with the run of a single story first; the pause is asked of that one."""
+    sample = Sample(tmp_path / "p", stories=2)
+    for _ in range(2):
+        sample.run("step")
+    folder = ""
+    log: list[str] = []
+
+    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+        nonlocal folder
+        log.append(kind)
+        if kind == "resumed":
+            (folder,) = (str(path) for path in Path(runs_folder(str(sample.root))).glob("*/1-1-*"))
+        if kind == "call":
+            put_request(folder, Ask.PAUSE)
+
+    end = start_run(open_project(str(sample.root)), "epic", "1", told=told)
+    assert (end.status, end.exit_code) == ("paused", 3)
+    assert log.count("call") == 1
+    assert sample.row("1-2") == "backlog"
 
 
 def test_one_step_only(tmp_path: Path) -> None:

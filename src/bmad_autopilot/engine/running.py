@@ -14,7 +14,7 @@ from ..runs.cut_short import cut_short, set_paused
 from ..runs.finding import Run, unfinished
 from ..runs.half_forks import refuse_half
 from ..runs.layout import SESSION, make_run, runs_folder
-from ..runs.requests import clear_request
+from ..runs.requests import clear_request, read_request
 from ..runs.state import Status
 from ..runs.supervisor import busy_runs, hold
 from .adopting import adopt_lane, take_over
@@ -54,6 +54,8 @@ def start_run(
             end = go_on(project, before.folder, told, human, caps, scope=one, unattended=unattended)
             if end.lane.key == row.key or end.status not in ("completed", "not-done"):
                 return end
+            if read_request(before.folder) is not None:  # asked for while its last step ended: nothing more begins
+                return end._replace(status="paused")
         refuse_half(project.root.checkout, runs_folder(project.root.path))
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         lane = lane._replace(session=session, unattended=dict(unattended))
