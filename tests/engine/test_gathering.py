@@ -1,5 +1,6 @@
 """What a call did where no diff shows it, in real runs of the scripted agent with some shell before it."""
 
+import os
 import re
 from pathlib import Path
 
@@ -128,3 +129,69 @@ def test_a_row_that_a_check_sets_to_done_is_asked_about(tmp_path: Path) -> None:
     assert (again.end.status, again.questions[-1]) == ("completed", "row"), "the other story's row, too"
     assert again.entries("row-set"), "the log shows that the rows went back"
     assert {"1-1", "1-2"} == {call["story"][:3] for call in (*ran.entries("call"), *again.entries("call"))}
+
+
+def with_check(sample: Sample, command: str) -> None:
+    """As a test that an agent wrote: it acts while we run the project's checks."""
+    (sample.root / "act.sh").write_text(command)
+    settings = sample.root / "bmad-autopilot.toml"
+    settings.write_text(re.sub(r"test = .*", 'test = ["sh act.sh"]', settings.read_text()))
+    sample.git("add", "--all")
+    sample.git("commit", "-qm", "A check that acts")
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("[ -e tests/test_money.py ] || exit 0; rm tests/test_money.py; exit 1", "tests/test_money.py"),
+        ("[ -e evil.py ] && exit 0; echo 1 >evil.py; git add evil.py; git commit -qm evil", "commits were made"),
+    ],
+)
+def test_a_check_that_changes_tracked_files_or_commits_is_asked_about(
+    tmp_path: Path, command: str, named: str
+) -> None:
+    sample = Sample(tmp_path / "p")
+    with_check(sample, command)
+    ran = sample.run()
+    assert (ran.end.status, ran.questions) == ("waiting", ["restless"])
+    assert named in ran.entries("asked")[0]["context"]
+    assert [call["step"] for call in ran.entries("call")] == ["create-story", "dev"], "it is not reviewed"
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "sed -i /env/d .gitignore; git add --all; git commit -qm all",
+        pytest.param("git add -f .env; git commit -qm forced", marks=pytest.mark.real),
+        pytest.param("git add -f .env", marks=pytest.mark.real),
+    ],
+)
+def test_files_of_the_users_that_git_ignores_are_never_committed(tmp_path: Path, shell: str) -> None:
+    sample = Prepared(tmp_path / "p", shell)
+    (sample.root / ".gitignore").write_text("*.pyc\n.env\nsecrets/\n")
+    sample.git("commit", "-qam", "Ignore secrets")
+    sample.write(".env", "KEY=1\n")
+    sample.write("secrets/deep/key", "1\n")
+    before = sample.git("rev-parse", "HEAD")
+    assert sample.run().end.status in ("completed", "waiting")
+    changed = sample.git("log", "--name-only", "--format=", f"{before}..HEAD").splitlines()
+    assert changed
+    assert not {".env", "secrets/deep/key"} & set(changed)
+    assert (sample.root / ".env").read_text() == "KEY=1\n"
+
+
+@pytest.mark.real
+def test_a_change_that_keeps_a_files_size_and_time_is_seen(tmp_path: Path) -> None:
+    path = "tests/test_money.py"
+    shell = (
+        "git config core.trustctime false; git config core.checkStat minimal; "
+        f"cp -p {path} /tmp/$$.kept; tr a b <{path} >{path}.new; cat {path}.new >{path}; rm {path}.new; "
+        f"touch -r /tmp/$$.kept {path}; rm /tmp/$$.kept"
+    )
+    sample = Prepared(tmp_path / "p", shell)
+    file = sample.root / path
+    os.utime(file, (1_600_000_000, 1_600_000_000))
+    sample.git("update-index", "--refresh")
+    ran = sample.run()
+    tree = str(ran.entries("ended")[0]["tree"])
+    assert sample.git("show", f"{tree}:{path}") == file.read_text().strip()

@@ -234,10 +234,21 @@ def test_a_row_that_a_persons_commit_sets_to_done_stands() -> None:
     bench = Bench("no-change")
     bench.run()
     bench.set_row("done")
+    bench.world.git.write("src/ledger/by_hand.py", b"done = True\n")
     bench.world.git.commit_files(bench.world.git.snapshot(), "By a person")
     bench.answer("retry")
     assert bench.run() == "completed"
     assert [data["status"] for data in bench.entries("edited")] == ["done"]
+
+
+def test_a_commit_of_the_board_alone_proves_no_work() -> None:
+    bench = Bench("no-change")
+    bench.run()
+    bench.set_row("done")
+    bench.world.git.commit_files(bench.world.git.snapshot(), "The board")
+    bench.answer("retry")
+    assert bench.run() == "waiting"
+    assert bench.question == "row"
 
 
 def test_a_row_that_a_person_moves_back_is_worked_on_again() -> None:

@@ -11,12 +11,13 @@ import pytest
 
 from bmad_autopilot.agents.attempts import Result, Spec, write_spec
 from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.engine.touching import between_calls, take_out, users_paths
+from bmad_autopilot.engine.touching import UsersFiles, between_calls, take_out, users_paths
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question import By
 from bmad_autopilot.runs.questions import all_open, answer
 from tests.engine.laning import Person, Sample, changed_by
 from tests.github.repositories import make_repository
+from tests.github.test_commits import by_agent
 from tests.terminals import COMMAND
 
 STORY = "_bmad-output/implementation-artifacts/1-1-list-accounts.md"
@@ -72,7 +73,7 @@ class CommittedAll:
         tree = repository.run("write-tree")
         repository.run("reset", "--quiet")
         repository.write("work", "done\n")
-        repository.commit("feat: all of it")
+        by_agent(repository, "feat: all of it")
         branch = repository.run("branch", "--show-current")
         self.spec = Spec("a", "stub", "dev", "1-1", "main", str(root), (), 0.0, tree=tree, head=before)
         self.result = Result("a", "exit", head=repository.head, branch=branch)
@@ -100,11 +101,27 @@ def test_commits_that_someone_has_built_on_are_left_alone_and_objected_to(tmp_pa
     assert (cleaned.left_in, cleaned.taken_out, call.repository.head) == (("notes",), (), head)
 
 
-def test_commits_on_another_branch_are_left_alone(tmp_path: Path) -> None:
+def test_commits_on_a_branch_that_is_not_checked_out_any_more_are_cleaned_too(tmp_path: Path) -> None:
     call = CommittedAll(tmp_path / "p")
+    branch = call.repository.run("branch", "--show-current")
     call.repository.run("switch", "--quiet", "--create", "other", str(call.spec.head))
     cleaned = take_out(call.repository.git, call.spec, call.result, call.users)
-    assert (cleaned.left_in, cleaned.taken_out) == ((), ())
+    assert (cleaned.left_in, cleaned.taken_out) == ((), ("notes",))
+    assert "notes" not in call.repository.names(branch)
+
+
+def test_commits_that_were_pushed_are_objected_to(tmp_path: Path) -> None:
+    call = CommittedAll(tmp_path / "p")
+    call.repository.run("update-ref", "refs/remotes/origin/main", call.repository.head)
+    cleaned = take_out(call.repository.git, call.spec, call.result, call.users)
+    assert (cleaned.left_in, cleaned.taken_out) == (("notes",), ("notes",))
+    assert "notes" not in call.repository.names("HEAD")
+
+
+def test_a_folder_that_is_the_users_holds_everything_below_it() -> None:
+    users = UsersFiles(["notes", "secrets/"])
+    assert all(path in users for path in ("notes", "secrets/a", "secrets/deep/b"))
+    assert not any(path in users for path in ("notes/a", "secrets", "secrets2/a"))
 
 
 def path_with_git(folder: Path, does: str) -> str:

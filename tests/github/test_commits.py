@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.github import commits
-from bmad_autopilot.github.commits import commit, commits_without, move_ref
+from bmad_autopilot.github.commits import commit, move_ref, move_refs, remake_commits
 from bmad_autopilot.github.git import Git, GitError
 from bmad_autopilot.github.history import commits_between, find_commit
 from bmad_autopilot.github.identities import OURS
@@ -345,6 +345,19 @@ def test_two_lanes_commit_at_the_same_time(repository: Repository, tmp_path: Pat
     assert [lane.run("show", "HEAD:new") for lane in lanes] == ["0", "1", "2"]
 
 
+AGENT = ("-c", "user.name=stub (BMAD Autopilot)", "-c", "user.email=stub@bmad-autopilot.invalid")
+
+
+def by_agent(repository: Repository, message: str = "More") -> str:
+    repository.run("add", "--all")
+    repository.run(*AGENT, "commit", "--quiet", "--allow-empty", "--message", message)
+    return repository.head
+
+
+def remade(repository: Repository, base: str, head: str, paths: set[str]) -> dict[str, str]:
+    return remake_commits(repository.git, base, head, paths=paths, message=lambda text: text)
+
+
 def test_commits_are_made_again_without_these_paths_and_otherwise_as_they_were(repository: Repository) -> None:
     repository.write("kept", "one\n")
     repository.write("draft", "committed\n")
@@ -352,13 +365,13 @@ def test_commits_are_made_again_without_these_paths_and_otherwise_as_they_were(r
     repository.write("draft", "a person's\n")
     repository.write("line\nbreak", "a person's\n")
     repository.write("work", "one\n")
-    repository.commit("First\n\nWith a body.\n\nTrailer: value")
+    by_agent(repository, "First\n\nWith a body.\n\nTrailer: value")
     (repository.path / "draft").unlink()
     repository.write("work", "two\n")
-    head = repository.commit("Second")
+    head = by_agent(repository, "Second")
     paths = {"draft", "line\nbreak"}
-    made = commits_without(repository.git, base, head, paths)
-    assert commits_without(repository.git, base, head, paths) == made
+    made = remade(repository, base, head, paths)
+    assert remade(repository, base, head, paths) == made
     new = made[head]
     assert repository.names(new) == ["draft", "kept", "readme.txt", "work"]
     assert repository.run("show", f"{new}:draft") == "committed"
@@ -370,21 +383,20 @@ def test_commits_are_made_again_without_these_paths_and_otherwise_as_they_were(r
 def test_commits_that_touch_none_of_these_paths_stay(repository: Repository) -> None:
     base = repository.head
     repository.write("work", "one\n")
-    assert commits_without(repository.git, base, repository.commit(), {"draft", "no/such"}) == {}
+    assert remade(repository, base, by_agent(repository), {"draft", "no/such"}) == {}
 
 
 def test_what_a_merge_brings_of_such_a_path_stays(repository: Repository) -> None:
-    """A remote has the other side's commits: they stay, and their change is not the merge's own."""
+    """The other side's commits are someone else's: they stay, and their change is not the merge's own."""
     base = repository.head
     repository.run("checkout", "--quiet", "-b", "side")
     repository.write("draft", "by others\n")
     side = repository.commit("By others")
-    repository.run("update-ref", "refs/remotes/origin/side", side)
     repository.run("checkout", "--quiet", "-B", "work", base)
     repository.write("draft-notes", "a person's\n")
-    repository.commit("Work")
-    repository.run("merge", "--quiet", "--no-edit", "side")
-    made = commits_without(repository.git, base, repository.head, {"draft", "draft-notes"})
+    by_agent(repository, "Work")
+    repository.run(*AGENT, "merge", "--quiet", "--no-edit", "side")
+    made = remade(repository, base, repository.head, {"draft", "draft-notes"})
     assert side not in made
     new = made[repository.head]
     assert "draft-notes" not in repository.names(new)
@@ -396,8 +408,8 @@ def test_a_history_without_a_common_commit_loses_such_paths_too(repository: Repo
     base = repository.head
     repository.run("checkout", "--quiet", "--orphan", "alone")
     repository.write("draft", "a person's\n")
-    head = repository.commit("Alone")
-    assert "draft" not in repository.names(commits_without(repository.git, base, head, {"draft"})[head])
+    head = by_agent(repository, "Alone")
+    assert "draft" not in repository.names(remade(repository, base, head, {"draft"})[head])
 
 
 @pytest.mark.parametrize("kind", SHAPES)
@@ -437,3 +449,45 @@ def test_a_secret_at_the_cut_of_a_message_is_not_halved(repository: Repository) 
     for room in (5, 20, 39):
         made = do(repository, message=f"{'s' * (200 - room)} {secret}\n\n{'b ' * ((16384 - room) // 2)}{secret}")
         assert secret[:12] not in repository.run("log", "-1", "--format=%B", made)
+
+
+def test_a_persons_commit_among_them_keeps_its_own_changes(repository: Repository) -> None:
+    repository.write("draft", "committed\n")
+    base = repository.commit("Base")
+    repository.write("draft", "a person's\n")
+    repository.write("notes", "a person's\n")
+    by_agent(repository, "All of it")
+    repository.write("draft", "finished\n")
+    head = repository.commit("By the person")
+    new = remade(repository, base, head, {"draft", "notes"})[head]
+    assert repository.run("show", f"{new}:draft") == "finished"
+    assert "notes" not in repository.names(new)
+    assert repository.run("log", "--format=%s", f"{base}..{new}").splitlines() == ["By the person", "All of it"]
+
+
+def test_secrets_leave_the_messages_of_agents_commits_alone_of_all(repository: Repository) -> None:
+    base = repository.head
+    by_agent(repository, "Use s3cret")
+    head = repository.commit("Keep s3cret")
+    made = remake_commits(
+        repository.git, base, head, paths=set(), message=lambda text: text.replace("s3cret", "[redacted]")
+    )
+    said = repository.run("log", "--format=%s", f"{base}..{made[head]}").splitlines()
+    assert said == ["Keep s3cret", "Use [redacted]"]
+
+
+@pytest.mark.parametrize("is_detached", [False, True])
+def test_every_branch_and_tag_follows(repository: Repository, is_detached: bool) -> None:
+    base = repository.head
+    repository.write("draft", "a person's\n")
+    first = by_agent(repository, "All of it")
+    repository.run("branch", "other")
+    repository.run("tag", "mark")
+    head = by_agent(repository, "More")
+    if is_detached:
+        repository.run("checkout", "--quiet", "--detach")
+    made = remade(repository, base, head, {"draft"})
+    move_refs(repository.git, made)
+    assert repository.head == made[head]
+    assert {repository.run("rev-parse", name) for name in ("other", "mark")} == {made[first]}
+    assert "draft" not in repository.names("HEAD")

@@ -31,7 +31,8 @@ def answered(run: RunRecord, data: Data, at: float) -> None:
         is_step = means == "hand-over" and asked.get("about") == "workflow"
         _answered_story(story, "again" if is_step else means)
     if means in _MENDED:
-        run.checks = {code: check for code, check in run.checks.items() if check.passed}
+        run.checks = {code: check for code, check in run.checks.items() if check.passed and not check.is_disturbed}
+        run.last_check = None
 
 
 def _answered_story(story: StoryRecord, means: str) -> None:

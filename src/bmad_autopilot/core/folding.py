@@ -196,7 +196,7 @@ def _round(run: RunRecord, data: Data, at: float) -> None:
 def _check(run: RunRecord, data: Data, at: float) -> None:
     known = {name: data[name] for name in Check.__dataclass_fields__ if name in data}
     check = Check(**known)
-    run.checks[check.code] = check
+    run.checks[check.code] = run.last_check = check
     run.known_head = check.head or run.known_head
     if data.get("tree"):
         run.trees.append(str(data["tree"]))

@@ -98,10 +98,20 @@ class Check:
     signature: str = ""
     excerpt: str = ""
     ran: list[list[Any]] = field(default_factory=list)  # command, exit code, seconds
+    head_before: str = ""  # HEAD when they began
     head: str = ""  # HEAD once they had run
     wrote: list[list[str]] = field(default_factory=list)  # command, and a tracked file that it has changed
     put_back: bool = False  # those files are as they were before
     fixed_since: bool = False  # a mend was made, and the tree is the same
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Tracked files or HEAD are not as they were: a check, or what it runs, may have changed them."""
+        return (bool(self.wrote) and not self.put_back) or self.moved_head
+
+    @property
+    def moved_head(self) -> bool:
+        return bool(self.head_before and self.head) and self.head_before != self.head
 
 
 @dataclass
@@ -138,9 +148,8 @@ class RunRecord:
     recorded: set[str] = field(default_factory=set)  # of a flow: what its state file has, `step:4`, `q3`
     settings: str = ""  # the digest of the settings it goes by, where somebody was asked; "": of its beginning
     keeps_settings: bool = False  # those of its beginning, though they have changed since
-    known_head: str | None = (
-        None  # HEAD after the last call, check or commit of ours: what comes later is a user's
-    )
+    known_head: str | None = None  # HEAD after the last call, check or commit of ours; later ones are a user's
+    last_check: Check | None = None  # until a person has answered about it
     delivery: DeliveryRecord = field(default_factory=DeliveryRecord)
 
     def story(self, key: str) -> StoryRecord:

@@ -197,7 +197,7 @@ class Doors(Protocol):
 
     def is_tidy(self) -> bool: ...
     def is_committed_done(self, key: str, since: str | None) -> bool:
-        """Whether a commit after `since` sets this row to done."""
+        """Whether commits of the user's after `since` set this row to done and hold work besides."""
 
     def is_apart(self) -> bool:
         """The work tree is the lane's own: people work elsewhere."""

@@ -48,7 +48,7 @@ from .snapshots import (
     restore_purpose,
     settings_changed,
 )
-from .touching import Cleaned, between_calls, paths_by_hand, take_out, touched_paths, users_paths
+from .touching import Cleaned, UsersFiles, between_calls, paths_by_hand, take_out, touched_paths, users_paths
 
 BUILD_AUTO = "build-auto"
 MAX_QUESTIONS = 20  # that one call may ask
@@ -117,7 +117,8 @@ def _without_users_files(place: Place, spec: Spec, result: Result, books: Books)
     own = {_from_top(place.git.top, path) for path in books.kept_apart}
     own |= touched_paths(place.git, place.calls[:-1], lambda: (None, None))
     own |= paths_by_hand(place.git, place.calls, place.handed_over, spec.tree)
-    return take_out(place.git, spec, result, users_paths(place.git, spec, own) | place.dirty)
+    users = users_paths(place.git, spec, own) | place.dirty
+    return take_out(place.git, spec, result, UsersFiles(users))
 
 
 def _put_back(place: Place, order: CallOrder, spec: Spec) -> list[Replaced]:

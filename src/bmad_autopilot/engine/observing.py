@@ -225,6 +225,8 @@ def _commit(story: StoryRecord, at: Position, call: Call) -> Commit:
 
 
 def _gate(run: RunRecord, tree: Tree) -> Gate:
+    if run.last_check is not None and run.last_check.is_disturbed:
+        return Gate.RESTLESS
     check = run.checks.get(tree.code or "")
     if check is None:
         return Gate.DUE if len(run.trees) < MAX_RESTLESS else Gate.RESTLESS

@@ -6,7 +6,7 @@ from ..gates.rows import as_before
 from .asking import about_checks, left_behind, meaning, question_for, with_trace
 from .committing import calls_of, head_before
 from .delivery.questions import FORMS, pull_question, question_key
-from .doors import Question
+from .doors import Question, Tree
 from .flows.questions import MEANS as FLOW_MEANS
 from .flows.questions import flow_question
 from .looking import Look, in_advance
@@ -53,16 +53,24 @@ def _worded(loop: Loop, look: Look, rule: Rule) -> Question:
         code = look.tree.code or ""
         question = question._replace(context=about_checks(loop.run.checks[code], loop.doors.check_logs(code)))
     if rule.question == "restless" and look.tree is not None:
-        changed = loop.doors.changed(loop.run.trees[-1], look.tree.tree or "")
-        wrote = {path: command for check in loop.run.checks.values() for command, path in check.wrote}
-        lines = [
-            f"changed meanwhile: {path}" + (f" (by `{wrote[path]}`)" if path in wrote else "")
-            for path in changed[:MAX_PATHS]
-        ]
-        question = question._replace(context="\n".join(lines))
+        question = question._replace(context=_about_changes(loop, look.tree))
     if rule.question == "settings":
         question = question._replace(context=loop.doors.changed_settings())
     return with_trace(question, loop.doors)
+
+
+def _about_changes(loop: Loop, tree: Tree) -> str:
+    """What changed while the checks ran, and by which of them where that is known."""
+    check = loop.run.last_check
+    wrote = {path: command for one in loop.run.checks.values() for command, path in one.wrote}
+    changed = loop.doors.changed(loop.run.trees[-1], tree.tree or "") if loop.run.trees else ()
+    lines = [
+        f"changed meanwhile: {path}" + (f" (by `{wrote[path]}`)" if path in wrote else "")
+        for path in dict.fromkeys((*changed, *(path for _, path in (check.wrote if check else ()))))
+    ]
+    if check is not None and check.moved_head:
+        lines.insert(0, f"commits were made meanwhile: git log {check.head_before[:10]}..{check.head[:10]}")
+    return "\n".join(lines[:MAX_PATHS])
 
 
 def _of_delivery(loop: Loop, look: Look, rule: Rule) -> Question:

@@ -9,7 +9,7 @@ from ..core.errors import AutopilotError, Place
 from ..core.statuses import DONE, PARKED, UNKNOWN, Kind
 from ..github.git import Git
 from ..github.ground import Ground, look_at_ground, refusal
-from ..github.staging import hidden_paths
+from ..github.staging import hidden_paths, ignored_paths
 from ..project.bmad import Era
 from ..project.open import Project
 from ..runs.finding import unfinished
@@ -84,8 +84,10 @@ def new_lane(
 
 
 def users_files(git: Git, ground: Ground) -> tuple[str, ...]:
-    """What is changed or untracked before a run, also where an index flag hides it from `git status`."""
-    return tuple(dict.fromkeys((*ground.dirty, *ground.untracked, *hidden_paths(git))))
+    """What is changed, untracked or ignored before a run, also where an index flag hides it from `git status`. Of
+    ignored files an agent may change the rules, or add them by force: `.env`."""
+    found = (*ground.dirty, *ground.untracked, *hidden_paths(git), *ignored_paths(git))
+    return tuple(dict.fromkeys(found))
 
 
 def _checked_ground(git: Git, project: Project, allow_dirty: bool) -> Ground:

@@ -1,14 +1,15 @@
 """Which paths a story's calls have changed, from the trees that their supervisors saw before and after."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
 from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
+from ..agents.shim.redaction import redact
 from ..core.errors import FileError
-from ..github.commits import commits_without, move_ref
+from ..github.commits import move_refs, remake_commits
 from ..github.git import Git
-from ..github.history import branch_of, head_of, is_ancestor
+from ..github.history import head_of, is_ancestor
 from ..github.index import compare_index, write_entries
 from ..github.trees import changes
 
@@ -75,12 +76,24 @@ def _ends_of(folder: str) -> tuple[str, str] | None:
     return spec.tree or "", result.tree or "" if result is not None else ""
 
 
+class UsersFiles:
+    """Paths that belong to the user; one that ends in a slash stands for everything below it."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        listed = set(paths)
+        self._folders = tuple(path for path in listed if path.endswith("/"))
+        self._files = listed.difference(self._folders)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._files or (isinstance(path, str) and path.startswith(self._folders))
+
+
 class Cleaned(NamedTuple):
-    """A call's commits once the user's files are out of them."""
+    """A call's commits once the user's files and secrets in their messages are out of them."""
 
     result: Result  # with the new head
     taken_out: tuple[str, ...] = ()  # paths that its commits held
-    left_in: tuple[str, ...] = ()  # paths that they still hold: someone has committed on top of them
+    left_in: tuple[str, ...] = ()  # paths that commits of the call still hold: they were pushed, or built upon
     remade: Mapping[str, str] = {}  # each old commit with its new one
 
 
@@ -92,23 +105,24 @@ def users_paths(git: Git, spec: Spec, own: Set[str]) -> set[str]:
     return {path for change in found for path in (change.path, change.old_path)} - own
 
 
-def take_out(git: Git, spec: Spec, result: Result, users: Set[str]) -> Cleaned:
-    """Take the user's files out of the commits that a call made: agents commit with `git add --all`. The files in
-    the work tree stay as they are. Called again after a crash, it comes to the same commits."""
-    if not users or not spec.head or not result.head or not result.branch or spec.head == result.head:
+def take_out(git: Git, spec: Spec, result: Result, users: Container[str]) -> Cleaned:
+    """Take the user's files, and secrets in messages, out of the commits that a call made: agents commit with `git
+    add --all`. The files in the work tree stay as they are. Every branch and tag that names such a commit follows.
+    Called again after a crash, it comes to the same commits."""
+    if not spec.head or not result.head or spec.head == result.head:
         return Cleaned(result)
-    remade = commits_without(git, spec.head, result.head, users)
+    remade = remake_commits(git, spec.head, result.head, paths=users, message=redact)
     new = remade.get(result.head)
     if new is None:
         return Cleaned(result)
     found = changes(git, new, result.head)
     taken = tuple(sorted({path for change in found for path in (change.path, change.old_path)}))
     now = head_of(git)
-    if branch_of(git) != result.branch or now not in (result.head, new):
-        has_it = now is not None and is_ancestor(git, result.head, now)
-        return Cleaned(result, left_in=taken) if has_it else Cleaned(result)
-    staged = compare_index(git, new)
-    write_entries(git, ((path, row.before) for path, row in staged.items() if path in users))
-    if now != new:
-        move_ref(git, f"refs/heads/{result.branch}", new, result.head)
-    return Cleaned(replace(result, head=new), taken, remade=remade)
+    if now not in (result.head, new) and now is not None and is_ancestor(git, result.head, now):
+        return Cleaned(result, left_in=taken)
+    if now == result.head:
+        staged = compare_index(git, new)
+        write_entries(git, ((path, row.before) for path, row in staged.items() if path in users))
+    move_refs(git, remade)
+    pushed = git.ask("for-each-ref", "--count=1", "--contains", next(iter(remade)), "refs/remotes").text
+    return Cleaned(replace(result, head=new), taken, taken if pushed else (), remade)

@@ -1,10 +1,10 @@
 """Commits by us: exactly these paths, whatever else is staged or lies about."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from ..core.errors import Place
 from .git import Git, GitError, MovedError, check_revision
-from .identities import OURS, Identity
+from .identities import AGENT_MARK, OURS, Identity
 from .index import Difference, compare_index, copied_index, empty_index, read_raw, write_entries
 from .messages import redact_message, write_message
 from .staging import stage
@@ -55,40 +55,59 @@ def move_ref(git: Git, ref: str, new: str, old: str) -> None:
         ) from None
 
 
-def commits_without(git: Git, base: str, head: str, paths: Set[str]) -> dict[str, str]:
-    """Make the commits of `base..head` again without their changes to `paths`; return each old commit with its new
-    one, nothing where no commit touches such a path. Author, dates and messages stay, so the same input gives the
-    same commits. Commits that a remote has are shared with others and stay as they are. No ref moves."""
+def remake_commits(
+    git: Git, base: str, head: str, *, paths: Container[str], message: Callable[[str], str]
+) -> dict[str, str]:
+    """Make the commits of `base..head` that agents made again, without their changes to `paths` and with `message`
+    applied to what they say. Return each old commit with its new one. Author and dates stay: the same input gives
+    the same commits. Commits of others are only put on a new parent, with their own changes. No ref moves."""
     check_revision(base, head)
-    listed = git.ask("rev-list", "--reverse", "--topo-order", head, f"^{base}", "--not", "--remotes").text.split()
     made: dict[str, str] = {}
-    for commit in listed:
-        fields, message = _read_commit(git, commit)
+    for commit in git.ask("rev-list", "--reverse", "--topo-order", head, f"^{base}").text.split():
+        fields, text = _read_commit(git, commit)
         old = [value for name, value in fields if name == "parent"]
         parents = [made.get(parent, parent) for parent in old]
-        foreign = [(path, row.before) for path, row in _foreign(git, parents, commit, paths).items()]
-        if not foreign and parents == old:
+        is_agents = any(name == "committer" and AGENT_MARK in value for name, value in fields)
+        if not is_agents and parents == old:
+            continue
+        changed = _changed(git, parents, commit, paths)
+        if not is_agents:  # what it did not change itself came with its old parent
+            changed = {path: row for path, row in changed.items() if path not in _changed(git, old, commit, paths)}
+        said = message(text) if is_agents else text
+        if not changed and parents == old and said == text:
             continue
         with empty_index() as index:
             git.ask("read-tree", commit, index=index)
-            write_entries(git, foreign, index=index)
+            write_entries(git, ((path, row.before) for path, row in changed.items()), index=index)
             tree = git.ask("write-tree", index=index).text
         # A signature is over the old content.
         kept = [f"{name} {value}" for name, value in fields if name in ("author", "committer", "encoding")]
-        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), *kept]
-        data = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n\n" + message
+        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), *kept, "", said]
+        data = "\n".join(lines).encode("utf-8", "surrogateescape")
         made[commit] = git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=data).text
     return made
 
 
-def _read_commit(git: Git, commit: str) -> tuple[list[tuple[str, str]], bytes]:
+def move_refs(git: Git, remade: Mapping[str, str]) -> None:
+    """Set every branch and tag that names one of these commits to the new one, and HEAD where it is detached."""
+    listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags").text
+    for old, ref in (row.split(" ", 1) for row in listed.splitlines()):
+        if old in remade:
+            move_ref(git, ref, remade[old], old)
+    head = git.ask("rev-parse", "--verify", "--quiet", "HEAD", codes=(0, 1)).text
+    if head in remade:  # no branch named it
+        git.ask("update-ref", "--no-deref", "-m", "autopilot", "HEAD", remade[head], head)
+
+
+def _read_commit(git: Git, commit: str) -> tuple[list[tuple[str, str]], str]:
     """Its header's fields and its message. Continued lines, as of a signature, have no name and are left out."""
     header, _, message = git.ask("cat-file", "commit", commit).out.partition(b"\n\n")
     lines = header.decode("utf-8", "surrogateescape").split("\n")
-    return [(name, value) for name, _, value in (line.partition(" ") for line in lines)], message
+    fields = [(name, value) for name, _, value in (line.partition(" ") for line in lines)]
+    return fields, message.decode("utf-8", "surrogateescape")
 
 
-def _foreign(git: Git, parents: Sequence[str], commit: str, paths: Set[str]) -> dict[str, Difference]:
+def _changed(git: Git, parents: Sequence[str], commit: str, paths: Container[str]) -> dict[str, Difference]:
     """Which of these paths this commit itself changes: not as in its first parent, nor as a merge brought it."""
     found: dict[str, Difference] = {}
     for number, parent in enumerate(parents or [EMPTY_TREE]):

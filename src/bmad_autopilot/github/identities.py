@@ -16,4 +16,5 @@ class Identity(NamedTuple):
 
 
 # By this committer our commits are told from all others. The author stays the user.
+AGENT_MARK = " (BMAD Autopilot) <"  # in the committer of every commit that an agent makes
 OURS = Identity("BMAD Autopilot", "autopilot@bmad-autopilot.invalid")

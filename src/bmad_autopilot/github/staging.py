@@ -45,6 +45,12 @@ def hidden_paths(git: Git, *, index: str | None = None) -> dict[str, str]:
     return {path: flag for path, flag in flagged.items() if os.path.lexists(encode(os.path.join(git.top, path)))}
 
 
+def ignored_paths(git: Git) -> list[str]:
+    """What git ignores in the work tree; a folder that is ignored as a whole once, with a slash at its end."""
+    options = ("--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+    return git.ask("ls-files", "-z", *options).fields
+
+
 def _unhide(git: Git, paths: Set[str], index: str | None) -> None:
     """A flagged path would keep its old content in the index, whatever is in the work tree."""
     flags = {path: flag for path, flag in hidden_paths(git, index=index).items() if path in paths}

@@ -133,6 +133,8 @@ class MemoryDoors(MemoryPeople):
         git, board = self.world.git, self.world.books.board
         if since is None or git.head in (None, since) or not git.descends(git.head, since):
             return False
+        if set(changed_paths(git.commits[since].files, git.head_files)) <= {*self.world.books.apart(key), board}:
+            return False
         raw = (git.commits[commit].files.get(board, b"") for commit in (since, git.head) if commit)
         before, now = (raw_statuses(one).get(key) if is_readable(one) else None for one in raw)
         return now == DONE != before

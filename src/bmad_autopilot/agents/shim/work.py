@@ -22,6 +22,10 @@ _GIT = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
+    "core.trustctime=true",  # a file whose size and time were set back is read again
+    "-c",
+    "core.checkStat=default",
+    "-c",
     "advice.addEmbeddedRepo=false",
 ]
 _WHOLE = ["-c", "core.sparseCheckout=false"]  # files outside a sparse checkout count where they are there

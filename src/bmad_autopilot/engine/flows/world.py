@@ -16,7 +16,7 @@ from ...workflows.pipelines import Step
 from ...workflows.workflow_prompt import Passing
 from ..calling import Job
 from ..doors import CallOrder, CommitOrder, Gathered
-from ..touching import take_out, users_paths
+from ..touching import UsersFiles, take_out, users_paths
 from ..world.workflow_world import WorkflowWorld
 from .desk import SUBSTEP, FlowDesk
 from .position import part_of
@@ -75,7 +75,7 @@ class FlowWorld(WorkflowWorld):
             return got
         own = self.paths_of(order, [call for call in order.calls if call != order.id], spec.tree)
         own |= {self._from_top(self._desk.path)}
-        cleaned = take_out(self.git, spec, result, users_paths(self.git, spec, own) | self.dirty)
+        cleaned = take_out(self.git, spec, result, UsersFiles(users_paths(self.git, spec, own) | self.dirty))
         held = [f"a commit holds `{path}`, which was changed before the call" for path in cleaned.left_in]
         tree = got.tree._replace(head=cleaned.result.head)
         return got._replace(tree=tree, missing=(*got.missing, *held), taken_out=cleaned.taken_out)
@@ -101,7 +101,7 @@ class FlowWorld(WorkflowWorld):
 
     def _paths(self, order: CommitOrder) -> list[str]:
         """What the step's calls have changed, and the state file, whoever else has changed that."""
-        touched = self.paths_of(order, order.calls) - self.dirty
+        touched = {path for path in self.paths_of(order, order.calls) if path not in self.users}
         return sorted(touched | {self._from_top(self._desk.path)})
 
 

@@ -141,7 +141,7 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
     def _stage(self, order: CallOrder) -> None:
         """A reviewer whose sandbox shows only what git knows must see new files."""
         calls = [call for call in order.calls if call != order.id]
-        stage(self.git, sorted(self.paths_of(order, calls, order.now) - self.dirty))
+        stage(self.git, sorted(path for path in self.paths_of(order, calls, order.now) if path not in self.users))
 
     def _halfway(self, order: CallOrder) -> Halfway | None:
         """Where the call before stopped to ask, as it said itself."""

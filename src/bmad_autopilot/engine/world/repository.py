@@ -26,7 +26,7 @@ from ..doors import CallId, CallOrder, CommitOrder, Tree
 from ..observing import RETRO
 from ..plain_environment import plain_environment
 from ..snapshots import read_kept
-from ..touching import paths_by_hand, touched_paths
+from ..touching import UsersFiles, paths_by_hand, touched_paths
 from .ground import Ground
 
 STEP_TRAILER, RUN_TRAILER = "Autopilot-Step", "Autopilot-Run"
@@ -108,9 +108,15 @@ class RepositoryDoors(Ground):
 
     def is_committed_done(self, key: str, since: str | None) -> bool:
         head = head_of(self.git)
-        if head is None or since is None or head == since or not is_ancestor(self.git, since, head):
+        if self.is_apart() or head is None or since is None or head == since:
+            return False  # in a work tree of the lane's own nobody but its agents commits
+        if not is_ancestor(self.git, since, head):
             return False
-        board = self._from_top(self.project.require_board())
+        board, output = (
+            self._from_top(path) for path in (self.project.require_board(), self.project.folders.output)
+        )
+        if all(one.path.startswith(f"{output}/") or one.path == board for one in changes(self.git, since, head)):
+            return False  # there is no work in it
         before, now = (self._committed_status(commit, board, key) for commit in (since, head))
         return now == DONE != before
 
@@ -147,7 +153,12 @@ class RepositoryDoors(Ground):
         if order.label == RETRO:  # it looks back: code that it changed is nobody's to commit unreviewed
             output = self._from_top(self.project.folders.output)
             paths = {path for path in paths if path.startswith(f"{output}/")}
-        return sorted(paths - self.dirty)
+        return sorted(path for path in paths if path not in self.users)
+
+    @cached_property
+    def users(self) -> UsersFiles:
+        """What was the user's before the run began: never staged or committed by us."""
+        return UsersFiles(self.dirty)
 
     def paths_of(
         self, order: CommitOrder | CallOrder, calls: Iterable[CallId], now: str | None = None
@@ -198,7 +209,7 @@ class RepositoryDoors(Ground):
         seconds = self.project.config.check_timeout * 60.0
         root = self.project.root.checkout
         wrote: list[list[str]] = []
-        before = self._tree_now()
+        head_before, before = head_of(self.git) or "", self._tree_now()
 
         def after(command: str) -> None:
             nonlocal before
@@ -219,6 +230,7 @@ class RepositoryDoors(Ground):
             ran=ran,
             wrote=wrote,
             put_back=bool(wrote) and self.is_apart(),
+            head_before=head_before,
             head=head_of(self.git) or "",
         )
 
