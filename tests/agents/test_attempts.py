@@ -306,9 +306,30 @@ def test_a_call_without_room_for_its_result_is_not_begun(tree: Path, tmp_path: P
 
 
 def test_the_mark_of_a_start_is_left_once(tmp_path: Path) -> None:
-    assert records.claim_start(str(tmp_path), 1)
-    assert not records.claim_start(str(tmp_path), 2)
+    folder = records.open_folder(str(tmp_path))
+    assert records.claim_start(folder, 1)
+    assert not records.claim_start(folder, 2)
+    os.close(folder)
     assert records.read_started(str(tmp_path))[0] == 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize("which", ["attempt-1", "steps", "run", ".runs"])
+def test_a_lost_call_whose_folder_became_a_link_is_not_settled_through_it(
+    tree: Path, tmp_path: Path, which: str
+) -> None:
+    folder = tree / "_bmad-output" / ".runs" / "main" / "run" / "steps" / "01-dev" / "attempt-1"
+    begin(folder, tree, "import time; time.sleep(600)")
+    os.kill(shim_of(folder), signal.SIGKILL)
+    until(lambda: state_of(str(folder)) is State.LOST, "lost")
+    place = next(path for path in (folder, *folder.parents) if path.name == which)
+    place.rename(tmp_path / "outside")
+    place.symlink_to(tmp_path / "outside")
+    with pytest.raises(FileError, match="symbolic link"):
+        settle_lost(str(folder))
+    assert not list((tmp_path / "outside").rglob("result.json"))
+    place.unlink()
+    (tmp_path / "outside").rename(place)
+    settle_lost(str(folder))
 
 
 def test_of_two_who_settle_a_lost_call_one_does_it(tree: Path, folder: Path, tmp_path: Path) -> None:

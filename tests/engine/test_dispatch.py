@@ -242,6 +242,76 @@ def test_a_reviewer_that_deletes_a_test_is_judged_too(tmp_path: Path) -> None:
     assert "tests/test_it.py" in result.message
 
 
+VERDICT = """
+def verdict(word):
+    path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.review.json'
+    open(path, 'w').write(json.dumps({'reviewResult': word, 'summary': 'As said.'}))
+"""
+BUILT_THEN = """
+if 'dev-story' in sys.argv[1].split()[0]:
+    open('src.py', 'w').write('1'); tick(); set_status('review'); sys.exit()
+"""
+REVIEWERS = {
+    "gives a vague verdict": "verdict('approved-unless-somebody-objects'); set_status('done')",
+    "gives no verdict": "set_status('done')",
+    "leaves a file that cannot be read": "verdict('approved'); open(f'_bmad-output/implementation-artifacts/'"
+    "f'{sys.argv[2]}.review.json', 'w').write('{'); set_status('done')",
+    "requests changes and closes the story": "verdict('changes-requested'); set_status('done')",
+    "approves beside its own open finding": "path = f'_bmad-output/implementation-artifacts/{sys.argv[2]}.md'\n"
+    "open(path, 'a').write('\\n### Review Follow-ups (AI)\\n\\n- [ ] [AI-Review][High] It loses data\\n')\n"
+    "verdict('approved'); set_status('done')",
+    "undoes the code": "os.remove('src.py'); verdict('approved'); set_status('done')",
+}
+
+
+@pytest.mark.parametrize("habit", REVIEWERS)
+def test_a_review_counts_only_with_a_verdict_and_the_code_in_place(tmp_path: Path, habit: str) -> None:
+    sample = project_with_agent(tmp_path / "project", SET_STATUS + VERDICT + BUILT_THEN + REVIEWERS[habit])
+    assert dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root)).status == "success"
+    result = dispatch_code_review("1-3", project=str(sample.root))
+    assert (result.status, result.outcome) == ("failed", "completed")
+    assert "1-3-sign-out: done -> review" in result.message
+    assert load_story_status("1-3", str(sample.root)) == "review"
+
+
+@pytest.mark.parametrize(
+    ("word", "row"), [("approved", "done"), ("changes-requested", "in-progress"), ("LGTM", "done")]
+)
+def test_a_readable_verdict_is_accepted_and_its_rows_are_left(tmp_path: Path, word: str, row: str) -> None:
+    code = SET_STATUS + VERDICT + BUILT_THEN + f"verdict({word!r}); set_status({row!r})"
+    sample = project_with_agent(tmp_path / "project", code)
+    dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert dispatch_code_review("1-3", project=str(sample.root)).status == "success"
+    assert load_story_status("1-3", str(sample.root)) == row
+
+
+def test_a_reviewer_may_leave_code_that_no_call_wrote_and_need_not_move_its_row(tmp_path: Path) -> None:
+    sample = project_with_agent(tmp_path / "project", VERDICT + "verdict('approve')")
+    assert dispatch_code_review("1-2", project=str(sample.root)).status == "success"
+
+
+@pytest.mark.parametrize("start", ["branch", "detached"])
+def test_an_agent_that_switches_the_branch_is_refused(tmp_path: Path, start: str) -> None:
+    sample = project_with_agent(
+        tmp_path / "project", SET_STATUS + DONE + "subprocess.run(['git', 'switch', '-qc', 'x'])"
+    )
+    if start == "detached":
+        sample.git("checkout", "--quiet", "--detach")
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert (result.status, "another branch" in result.message) == ("failed", True)
+
+
+def test_rows_that_a_refused_call_moved_are_set_back(tmp_path: Path) -> None:
+    code = SET_STATUS + "set_status('done'); sys.argv[2] = '2-1-search'; set_status('done')"
+    sample = project_with_agent(tmp_path / "project", code)
+    before = load_sprint_status(str(sample.root)).stories["2-1-search"]
+    result = dispatch_to_instance(DEV, "bmad-1-3", project=str(sample.root))
+    assert result.status == "failed"
+    assert f"1-3-sign-out: done -> in-progress, 2-1-search: done -> {before}" in result.message
+    assert load_story_status("1-3", str(sample.root)) == "in-progress"
+    assert load_story_status("2-1", str(sample.root)) == before
+
+
 def test_what_an_earlier_call_for_the_story_did_counts(tmp_path: Path) -> None:
     """The first runs out of time with the code written; the second only ticks its tasks."""
     code = SET_STATUS + (
@@ -341,6 +411,8 @@ elif "dev-story" in prompt:
     subprocess.run(["git", "add", "search.py"]); subprocess.run(["git", "commit", "-qm", "Search"])
     text = text.replace("2-1-search: in-progress", "2-1-search: review")
 else:
+    verdict = "_bmad-output/implementation-artifacts/2-1-search.review.json"
+    open(verdict, "w").write('{"reviewResult": "approved", "summary": "Fine."}')
     text = text.replace("2-1-search: review", "2-1-search: done")
 open(board, "w").write(text)
 """

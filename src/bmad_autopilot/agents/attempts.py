@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
-from ..files import is_locked, write_atomic
+from ..files import is_locked, refuse_links, write_atomic
 from .outcomes import Spend
 from .protocol import Ending
 from .shim import records
@@ -91,6 +91,13 @@ class Result:
     @property
     def ending(self) -> Ending:
         return Ending(self.by, self.exit, self.signal, "; ".join(self.problems))
+
+
+def refuse_linked(folder: str) -> None:
+    """A FileError if a link among the run's folders leads to this one: an agent may have put it there, and nothing
+    of ours is written through it."""
+    top, runs, _ = os.path.abspath(folder).partition("/.runs/")
+    refuse_links(f"{top}/.runs" if runs else folder, folder)
 
 
 def state_of(folder: str) -> State:

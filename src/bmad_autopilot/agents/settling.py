@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 
-from .attempts import Result, Spec, read_result, read_spec
+from .attempts import Result, Spec, read_result, read_spec, refuse_linked
 from .environment import agent_environment
 from .shim import children, endings, records, work
 from .shim.private import remove_private
@@ -15,6 +15,7 @@ FOR_LAUNCHERS = ("DOCKER_*", "SSH_AUTH_SOCK")  # what the programs of launchers 
 
 def settle_lost(folder: str) -> Result:
     """Close an attempt whose shim was killed: end what is left of it, keep its work, write the result for it."""
+    refuse_linked(folder)
     fd = os.open(f"{folder}/{records.LOCK}", os.O_RDWR | os.O_CREAT | records.PLAIN, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # whoever else comes finds our result
@@ -24,7 +25,11 @@ def settle_lost(folder: str) -> Result:
         spec = read_spec(folder)
         swept = children.sweep(spec.id)
         problems = [] if stop(spec) else ["the launcher's stop command failed"]
-        records.write_result(folder, _lost(folder, spec, swept, problems))
+        own = records.open_folder(folder)
+        try:
+            records.write_result(own, _lost(folder, spec, swept, problems))
+        finally:
+            os.close(own)
     finally:
         os.close(fd)
     result = read_result(folder)

@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from ..agents.attempts import State, read_spec, state_of
+from ..agents.attempts import State, read_spec, refuse_linked, state_of
 from ..agents.outcomes import REACTIONS, Outcome, Reaction, Verdict
 from ..agents.settling import stop
 from ..agents.shim import records, work
 from ..agents.watching import Watch, cancel, watch
+from ..board.store import set_status
 from ..core.errors import ConflictError, FileError, UsageError
+from ..core.facts import Call
 from ..core.owes import Owes
 from ..core.results import ExecutionResult
-from ..core.statuses import REVIEW
+from ..core.statuses import DONE
+from ..files import read_bytes
+from ..gates.look import WorkLook
+from ..gates.rows import Moved, as_before, claims_end, moved_rows
 from ..github.git import Git
 from ..project.custom import EVIDENCE
 from ..runs.layout import find_attempts, runs_folder
@@ -25,11 +30,14 @@ from .books import books_of
 from .doors import CallId, CallOrder, Tree
 from .evidence import Evidence
 from .harvesting import Harvest, examine, harvest
+from .judging import by_evidence
 from .lane import Lane
+from .opening import BRANCH
 from .plain_environment import plain_environment
 from .policy import checks_of
-from .snapshots import Replaced, put_back_replaced, restore_purpose
+from .snapshots import METADATA, Replaced, put_back_replaced, restore_purpose
 from .task import Task
+from .touching import touched_paths
 from .wakeups import FileWatch
 
 SUCCESS = "success"
@@ -40,6 +48,7 @@ INTERVENTION = "intervention_needed"
 BLOCKED_GRACE = 30.0  # an agent that has declared a story blocked is about to end by itself
 DEAF_SECONDS = 600.0  # beyond the time limit: asking, telling, git's own time, a laptop's sleep
 LOOK_BACK = 500  # attempts that are looked through for earlier ones
+MAX_BRANCH = 4096  # bytes of a branch's name
 RESCAN = 60.0  # a slow look as a net under the file events
 
 
@@ -53,6 +62,10 @@ def finish_task(task: Task, folder: str) -> ExecutionResult | None:
         if not os.path.exists(f"{folder}/{records.SPEC}"):
             message = "its records were removed while it ran (git clean -x?)"
             return ExecutionResult(FAILED, task.story, None, Outcome.LOST, message)
+        try:
+            refuse_linked(folder)
+        except FileError as error:
+            return ExecutionResult(FAILED, task.story, None, Outcome.LOST, f"its records were replaced: {error}")
         if state_of(folder) is State.NEW:
             return None
         done = examine(folder, task.project.config)
@@ -173,35 +186,37 @@ def _result(task: Task, folder: str, done: Harvest) -> ExecutionResult:
     status, message = _status(verdict), verdict.message
     if verdict.outcome is Outcome.PERMISSION_DENIED and _shows(task):
         status = SUCCESS  # it was refused something and found another way: the work is there
-    if status == SUCCESS and (missing := _missing(task, done)):
-        status, message = FAILED, f"it ended well and left {missing}"
-    elif status == SUCCESS and (against := _objections(task, folder, done)):
-        status, message = FAILED, "\n".join(against)
+    if status == SUCCESS:
+        look, against = _judge(task, folder, done)
+        missing = _missing(task, done)
+        if missing or against:
+            status, message = FAILED, f"it ended well and left {missing}" if missing else "\n".join(against)
+            message += _set_rows_back(task, look) if look else ""
     return ExecutionResult(status, task.story, code, verdict.outcome, message)
 
 
 def _missing(task: Task, done: Harvest) -> str:
     """What the step owes and did not leave: an agent's word is not enough."""
     look = Evidence(task.project, task.story)
+    if task.step == CODE_REVIEW:  # in a git repository, _judge reads the verdict
+        return "" if Git(task.project.root.checkout).work_tree or look.has_verdict() else "no verdict"
     if look.shows(task.step):
         return ""
     if task.step == CREATE:
         return "" if look.story_file() else "no story file"
-    if task.step == CODE_REVIEW:
-        return "no verdict" if look.row.meaning == REVIEW else ""
     unchanged = done.spec.tree is not None and done.spec.tree == done.result.tree
     return "no change" if task.step in (DEV, BUILD) and unchanged else ""
 
 
-def _objections(task: Task, folder: str, done: Harvest) -> list[str]:
-    """What the gates find against the work, measured as in every run: from the story's first call that is recorded
-    here. A review has no code of its own to show."""
+def _judge(task: Task, folder: str, done: Harvest) -> tuple[WorkLook | None, list[str]]:
+    """Judge the work as a run does, measured from the story's first recorded call: what the gates looked at (None
+    outside git), and their objections. A review that gives no readable verdict is an objection too."""
     from ..gates.work import judge_work
     from .gathering import Place, gather_ended
 
     git = Git(task.project.root.checkout)
     if git.work_tree is None:
-        return []
+        return None, []
     if _awaits_evidence(task):  # the work came after the process that began it
         now = work.look(git.top, plain_environment(task.project.config, folder), f"{folder}/index")
         done = Harvest(
@@ -213,14 +228,62 @@ def _objections(task: Task, folder: str, done: Harvest) -> list[str]:
     if tree is not None and git.ask("cat-file", "-e", tree, codes=(0, 1, 128)).code != 0:  # collected as garbage
         first, tree = folder, done.spec.tree
     config = task.project.config
-    lane = Lane("step", task.story, None, PIPELINES["lean"], task.branch, unprotected=config.unprotected)
+    before = _kept_branch(folder)
+    branch = task.branch or before or ""
+    lane = Lane("step", task.story, None, PIPELINES["lean"], branch, unprotected=config.unprotected)
     place = Place(
         task.project, git, lane._replace(checks=checks_of(task.project)), folder, first, frozenset(), tuple(calls)
     )
     order = CallOrder(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
     got = gather_ended(place, order, done, lambda result, _: Tree(result.head, result.branch, result.tree, None))
-    look = got.look._replace(code_differs=True) if task.step.owes is Owes.VERDICT else got.look
-    return [objection.message for objection in judge_work(look)]
+    look = got.look
+    if before == "" and not branch:  # HEAD was detached
+        look = look._replace(same_branch=not done.result.branch)
+    # A reviewer need not write code. It must not undo what an earlier call wrote.
+    if task.step.owes is Owes.VERDICT and (
+        first == folder or not look.code_moved or not _wrote_code(task, git, calls)
+    ):
+        look = look._replace(code_differs=True)
+    against = [objection.message for objection in judge_work(look)]
+    if not against and task.step.owes is Owes.VERDICT:
+        found = by_evidence(task.step, got, ())
+        against = [str(found["message"])] if found["finding"] is Call.LACKING else []
+        if found["finding"] is Call.CHANGES and got.row == DONE != got.row_before:
+            against = [f"The review requests changes and sets its row to done.\n{found['summary']}".rstrip()]
+    return look, against
+
+
+def _wrote_code(task: Task, git: Git, calls: list[str]) -> bool:
+    """Whether a call before the last one changed more than the story's own documents. What an instance wrote after
+    its command had ended is not recorded."""
+    metadata = os.path.join(task.project.root.checkout, METADATA)  # restored after each call
+    own = [*Evidence(task.project, task.story).books.kept_apart, metadata]
+    paths = {os.path.relpath(os.path.realpath(path), git.top) for path in own}
+    return bool(touched_paths(git, calls[:-1], lambda: (None, None)) - paths - {""})
+
+
+def _kept_branch(folder: str) -> str | None:
+    """The branch before the call; empty: HEAD was detached; None: not recorded."""
+    try:
+        return read_bytes(f"{folder}/{BRANCH}", limit=MAX_BRANCH, follow=False).decode("utf-8", "replace")
+    except FileError:
+        return None
+
+
+def _set_rows_back(task: Task, look: WorkLook) -> str:
+    """After a refused call: set the story's row back to its status before the call, and other rows that went into
+    review or done. A row that has changed again since is left alone. The sentence for the message."""
+    board, state, inside = task.project.require_board(), task.project.state_folder, task.project.inside
+    was, now = look.rows_before.get(task.story, ""), (look.rows_after or {}).get(task.story, "")
+    rows = [Moved(task.story, was, now)] if was and now and was != now else []
+    rows += [row for row in moved_rows(look) if claims_end(row)]
+    done = []
+    for key, before, after in rows:
+        with suppress(FileError, UsageError, ConflictError):
+            back = as_before(key, before)
+            set_status(board, key, back, state=state, inside=inside, expect=after, regress=True)
+            done.append(f"{key}: {after} -> {back}")
+    return f"\nRows set back on the board: {', '.join(done)}." if done else ""
 
 
 def _calls_of(task: Task, folder: str) -> list[str]:

@@ -37,7 +37,10 @@ def dispatch_to_instance(
     project: str = ".",
 ) -> ExecutionResult:
     """Give one action to the agent the project has chosen for it. A call of this name for this action that was
-    started before and whose end nobody has taken in is adopted instead of repeated."""
+    started before and whose end nobody has taken in is adopted instead of repeated.
+
+    The gates judge the work as in a run. A refused call has status `failed`, and the rows it moved on the board
+    are set back. The project's own checks (tests, linters) are not run here: `bmad run-story` runs them."""
     began = time.time()
     if timeout_minutes is not None and not 0 < timeout_minutes <= MAX_MINUTES:
         expected = f"more than 0 and at most {MAX_MINUTES} minutes"

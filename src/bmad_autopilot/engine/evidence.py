@@ -41,14 +41,15 @@ class Evidence:
         return self.row.reason or self.row.status.raw
 
     def shows(self, step: Step) -> bool:
-        """Whether the files say that the step has been done. A step we know nothing of leaves no evidence."""
+        """Whether the files say that the step has ended. A step we know nothing of leaves no evidence. A review
+        that only moved its row has ended; whether it gave a verdict is judged afterwards."""
         meaning = self.row.meaning
         if step == CREATE:
             return meaning in (READY, IN_PROGRESS, REVIEW, DONE) and self.story_file() is not None
         if step in (DEV, BUILD):
             return meaning in (REVIEW, DONE)
         if step == CODE_REVIEW:
-            return meaning == DONE or self._has_verdict()
+            return meaning == DONE or self.has_verdict()
         return False
 
     def question(self) -> str | None:
@@ -60,7 +61,7 @@ class Evidence:
                 return str(one["question"])
         return None
 
-    def _has_verdict(self) -> bool:
+    def has_verdict(self) -> bool:
         return _read(self.books.review).get("reviewResult") in (
             "approved",
             "changes-requested",

@@ -4,7 +4,7 @@ import os
 import random
 import time
 
-from ..agents.attempts import Result, Spec, State, read_result, read_spec, state_of
+from ..agents.attempts import Result, Spec, State, read_result, read_spec, refuse_linked, state_of
 from ..agents.limits import clear, limits_file, limits_folder, record_refusal
 from ..agents.outcomes import Limit, Outcome, Verdict
 from ..agents.registry import recorded_agent
@@ -34,6 +34,7 @@ def examine(folder: str, config: Config) -> Harvest:
     """What a call that is not running came to. A lost one is settled first: what is left of it ended, its work
     kept."""
     collect()
+    refuse_linked(folder)
     if state_of(folder) is State.LOST:
         settle_lost(folder)
     known = read_verdict(folder)

@@ -67,7 +67,7 @@ def _finding(step: Step, record: StepRecord, got: Gathered, now: float, random: 
         from ..gates.work import judge_work  # a hundred patterns, which no run needs before its first call
 
         against = (*(one for one in judge_work(got.look) if one.code != OTHER_ROW), *missing)
-        return _by_evidence(step, got, against)
+        return by_evidence(step, got, against)
     if got.verdict.outcome is Outcome.CANCELLED and got.verdict.message == STOPPED:
         return {"finding": Call.REFUSED}  # nobody's fault: it is simply called again
     if got.verdict.outcome is Outcome.BUDGET:
@@ -94,7 +94,7 @@ def _rows_first(got: Gathered, finding: dict[str, Any]) -> dict[str, Any]:
     return {**finding, "finding": Call.ASKED, "asks": "rows", "rows": others, "otherwise": otherwise}
 
 
-def _by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
+def by_evidence(step: Step, got: Gathered, objections: tuple[Objection, ...]) -> dict[str, Any]:
     if objections:
         return _lacking(got, objections)
     if step == RETROSPECTIVE and not got.look.code_moved:

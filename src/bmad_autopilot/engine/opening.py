@@ -8,6 +8,7 @@ import uuid
 from ..agents.attempts import State, state_of
 from ..board.store import set_status
 from ..core.statuses import BACKLOG, IN_PROGRESS, READY
+from ..files import write_atomic
 from ..github.git import Git
 from ..github.history import branch_of, head_of
 from ..project.excludes import ensure_excludes
@@ -17,6 +18,8 @@ from .calling import Job, begin, skill_for
 from .evidence import Evidence
 from .snapshots import OLD_VERDICT, keep_before
 from .task import Task
+
+BRANCH = "branch.before"  # the branch that was checked out before the call; empty for a detached HEAD
 
 
 def start_task(task: Task) -> str:
@@ -43,6 +46,7 @@ def start_task(task: Task) -> str:
     def ready() -> None:
         _set_before(task)
         keep_before(folder, look.books, task.project.root.checkout)
+        write_atomic(f"{folder}/{BRANCH}", (branch_of(git) or "").encode(), durable=False)
 
     try:
         begin(folder, job._replace(prompt=prompt), ready)

@@ -53,6 +53,12 @@ def moved_rows(look: WorkLook) -> list[Moved]:
     ]
 
 
+def claims_end(row: Moved) -> bool:
+    """Whether the row went into review or done."""
+    kind = identify([row.key])[row.key].kind
+    return _jumped(kind, row) and read_status(row.after, kind).meaning in (REVIEW, DONE)
+
+
 def strayed_rows(look: WorkLook, epic: str) -> list[Moved]:
     """Rows of other epics that are not as they were."""
     moved = moved_rows(look)

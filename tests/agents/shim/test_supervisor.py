@@ -1,5 +1,6 @@
 """The shim, as a process: what it starts, what it writes down, how it ends things."""
 
+import fcntl
 import json
 import os
 import signal
@@ -14,7 +15,10 @@ from bmad_autopilot.agents.attempts import State, read_spec, set_time_limit, sta
 from bmad_autopilot.agents.events import Event, read_events
 from bmad_autopilot.agents.protocol import Guard
 from bmad_autopilot.agents.shim import records
+from bmad_autopilot.agents.starting import collect
 from bmad_autopilot.agents.watching import cancel
+from bmad_autopilot.agents.worktree_lock import lock_path
+from bmad_autopilot.core.errors import ConflictError
 from tests.agents.stubs import alive, begin, finish, repository, until
 from tests.support import git
 
@@ -27,6 +31,18 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "attempt-1"
+
+
+def is_at_work(tree: Path) -> bool:
+    """Whether a supervisor holds the work tree's lock."""
+    fd = os.open(lock_path(str(tree)), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def said(folder: Path) -> list[Event]:
@@ -391,7 +407,7 @@ def test_a_pipe_in_place_of_the_time_limit_does_not_stop_the_clock(tree: Path, f
     assert finish(folder).by == "time-limit"
 
 
-@pytest.mark.parametrize("trick", ["link", "hard link", "fifo", "folder", "gone"])
+@pytest.mark.parametrize("trick", ["link", "hard link", "fifo", "folder"])
 def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
     tree: Path, folder: Path, tmp_path: Path, trick: str
 ) -> None:
@@ -402,7 +418,6 @@ def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
         "hard link": f"[(os.path.exists(p) and os.unlink(p), os.link({str(victim)!r}, p)) for p in (r, e)]",
         "fifo": "[(os.path.exists(p) and os.unlink(p), os.mkfifo(p)) for p in (r, e)]",
         "folder": f"os.mkdir({str(folder / 'result.json')!r})",
-        "gone": f"shutil.rmtree({str(folder)!r})",
     }
     code = (
         f"import os, shutil\nr, e = {str(folder / 'result.json.reserved')!r}, {str(folder / 'events.jsonl')!r}\n"
@@ -412,6 +427,64 @@ def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
     until(lambda: (folder / "result.json").is_file(), "there is a result")
     assert finish(folder).exit == 0
     assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("where", ["folder", "parent"])
+@pytest.mark.parametrize("first", ["moved", "removed"])
+def test_records_are_never_written_through_a_link_that_the_agent_put_there(
+    tree: Path, tmp_path: Path, where: str, first: str
+) -> None:
+    folder = tmp_path / "run" / "attempt-1"
+    outside = tmp_path / "outside"
+    precious = [outside / name for name in ("result.json", "events.jsonl", "attempt-1/result.json")]
+    precious[2].parent.mkdir(parents=True)
+    for path in precious:
+        path.write_text("precious")
+    place = folder if where == "folder" else folder.parent
+    away = "os.rename(place, place + '.away')" if first == "moved" else "shutil.rmtree(place)"
+    code = (
+        f"import os, shutil\nplace = {str(place)!r}\n{away}\nos.symlink({str(outside)!r}, place)\n"
+        "print('did it', flush=True)"
+    )
+    before = sorted(outside.rglob("*"))
+    begin(folder, tree, code)
+    until(lambda: place.is_symlink() and not is_at_work(tree), "its supervisor has ended")
+    collect()
+    assert sorted(outside.rglob("*")) == before
+    assert [path.read_text() for path in precious] == ["precious"] * 3
+    if first == "moved":
+        moved = Path(f"{place}.away") / folder.relative_to(place)
+        assert json.loads((moved / "result.json").read_text())["exit"] == 0
+        assert "did it" in (moved / "events.jsonl").read_text()
+
+
+@pytest.mark.parametrize("which", ["attempt-1", "01-dev", "steps"])
+@pytest.mark.parametrize("trick", ["removed", "moved", "empty"])
+def test_a_call_whose_folder_is_gone_counts_as_lost_and_is_not_started_again(
+    tree: Path, tmp_path: Path, which: str, trick: str
+) -> None:
+    folder = tmp_path / "run" / "steps" / "01-dev" / "attempt-1"
+    place = str(next(path for path in (folder, *folder.parents) if path.name == which))
+    tricks = {
+        "removed": f"shutil.rmtree({place!r})",
+        "moved": f"os.rename({place!r}, {place + '.away'!r})",
+        "empty": f"shutil.rmtree({place!r}); os.mkdir({place!r})",
+    }
+    begin(folder, tree, f"import os, shutil; {tricks[trick]}; open('done', 'w')")
+    until(lambda: (tree / "done").exists() and not is_at_work(tree), "its supervisor has ended")
+    collect()
+    assert state_of(str(folder)) is State.LOST
+    assert sorted(path.name for path in folder.iterdir()) == ["started"]
+    with pytest.raises(ConflictError, match="started before"):
+        begin(folder, tree, "open('again', 'w')")
+
+
+def test_a_folder_that_is_gone_with_its_parent_is_not_made_again(tree: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "attempt-1"
+    begin(folder, tree, f"import shutil; shutil.rmtree({str(folder.parent)!r})")
+    until(lambda: not folder.parent.exists() and not is_at_work(tree), "its supervisor has ended")
+    collect()
+    assert not folder.parent.exists()
 
 
 def test_somebody_left_behind_who_prints_for_ever_does_not_hold_us_up(tree: Path, folder: Path) -> None:

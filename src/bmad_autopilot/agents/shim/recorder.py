@@ -28,9 +28,10 @@ _HEX = re.compile(r"[0-9a-fA-F]{4,}")
 
 
 class Recorder:
-    def __init__(self, path: str, secrets: list[str], started: float) -> None:
+    def __init__(self, path: str, secrets: list[str], started: float, folder: int | None = None) -> None:
+        """`folder`: a descriptor of the folder that `path` starts in."""
         self.problem = ""
-        self._fd = self._open(path)
+        self._fd = self._open(path, folder)
         self._redactors = {"text": Redactor(secrets), "error": Redactor(secrets)}
         self._started = started
         self._buffers = {"text": bytearray(), "error": bytearray()}
@@ -44,9 +45,9 @@ class Recorder:
         self.dropped = 0  # lines that found no room
         self.overlong = 0
 
-    def _open(self, path: str) -> int:
+    def _open(self, path: str, folder: int | None) -> int:
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PLAIN, 0o600)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | PLAIN, 0o600, dir_fd=folder)
             if is_own(fd):
                 return fd
             os.close(fd)

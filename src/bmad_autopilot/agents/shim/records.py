@@ -39,11 +39,37 @@ def is_own(fd: int) -> bool:
     return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
 
 
-def claim_start(folder: str, pid: int) -> bool:
+def open_folder(folder: str, parent: int | None = None) -> int:
+    """A descriptor of the attempt's folder. Records are written through it: a link that an agent later puts at the
+    folder's path, or at a parent's, does not redirect them. `parent`: the folder that the path starts in."""
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+
+
+def run_and_rest(folder: str) -> tuple[str, list[str]]:
+    """The run's folder, and the names below it that lead to the attempt's. Outside a run: the parent folder."""
+    run, *rest = folder.rsplit("/", 3)
+    return (run, rest) if len(rest) == 3 and rest[0] == "steps" else (os.path.dirname(folder), rest[-1:])
+
+
+def keep_mark(run: int, names: list[str], pid: int) -> None:
+    """Leave the mark of the start at the attempt's path again, where the agent has removed or moved the folder.
+    The call then counts as lost and is not started again. Follows no link and replaces nothing."""
+    folder = run
+    for name in names:
+        try:
+            os.mkdir(name, 0o700, dir_fd=folder)
+        except FileExistsError:
+            pass
+        folder = open_folder(name, folder)
+    claim_start(folder, pid)
+
+
+def claim_start(folder: int, pid: int) -> bool:
     """Leave the mark that the agent is started now. False: it was there. Whatever happens, no agent is started
-    twice in one attempt."""
+    twice in one attempt. `folder`: from open_folder."""
     try:
-        fd = os.open(f"{folder}/{STARTED}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        fd = os.open(STARTED, flags, 0o600, dir_fd=folder)
     except FileExistsError:
         return False
     os.write(fd, f"{pid} {time.time():.3f}\n".encode())
@@ -110,37 +136,35 @@ def result_of(
     }
 
 
-def write_result(folder: str, result: dict[str, object]) -> None:
-    """Once, whole, and there after a power cut. The agent may have removed the folder, or left something there."""
+def write_result(folder: int, result: dict[str, object]) -> None:
+    """Write the result once and durably. `folder`: from open_folder. OSError if the agent has removed the folder:
+    the call is then lost. Whatever the agent has put in the place of the result is moved aside or replaced."""
     pairs = ",\n".join(f" {_json(name)}: {_json(value)}" for name, value in result.items())
     data = f"{{\n{pairs}\n}}\n".encode()
-    os.makedirs(folder, 0o700, exist_ok=True)
-    path, fd = _open_reserved(folder)
+    name, fd = _open_reserved(folder)
     os.write(fd, data)
     os.ftruncate(fd, len(data))
     os.fsync(fd)
     os.close(fd)
-    target = f"{folder}/{RESULT}"
-    if os.path.isdir(target) and not os.path.islink(target):
-        os.rename(target, f"{target}.{os.getpid()}.aside")
-    os.rename(path, target)
-    fd = os.open(folder, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
-
-
-def _open_reserved(folder: str) -> tuple[str, int]:
-    """The reserved file, if it still is one; else a new one."""
-    path = f"{folder}/{_RESERVED}"
     try:
-        fd = os.open(path, os.O_WRONLY | PLAIN)
+        os.rename(name, RESULT, src_dir_fd=folder, dst_dir_fd=folder)
+    except IsADirectoryError:
+        os.rename(RESULT, f"{RESULT}.{os.getpid()}.aside", src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(name, RESULT, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)
+
+
+def _open_reserved(folder: int) -> tuple[str, int]:
+    """The reserved file, if it still is one; else a new one."""
+    try:
+        fd = os.open(_RESERVED, os.O_WRONLY | PLAIN, dir_fd=folder)
         if is_own(fd):
-            return path, fd
+            return _RESERVED, fd
         os.close(fd)
     except OSError:
         pass
-    path = f"{folder}/{RESULT}.{os.getpid()}"
-    return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600)
+    name = f"{RESULT}.{os.getpid()}"
+    return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=folder)
 
 
 def _json(value: object) -> str:

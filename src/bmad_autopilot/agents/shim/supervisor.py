@@ -10,7 +10,17 @@ import time
 from . import children, endings, work
 from .order import read_order
 from .private import make_private, remove_private
-from .records import CANCEL, EVENTS, claim_start, read_time_limit, result_of, write_result
+from .records import (
+    CANCEL,
+    EVENTS,
+    claim_start,
+    keep_mark,
+    open_folder,
+    read_time_limit,
+    result_of,
+    run_and_rest,
+    write_result,
+)
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -37,7 +47,7 @@ def main() -> None:
     os.chdir("/")
     supervisor = _Supervisor(order)
     supervisor.listen_to_signals()  # before anybody can know our pid
-    if claim_start(order["folder"], os.getpid()):
+    if claim_start(supervisor.records, os.getpid()):
         supervisor.run()
     os._exit(0)  # whoever waits for us waits for our end; nothing is left to tidy up
 
@@ -46,6 +56,9 @@ class _Supervisor:
     def __init__(self, order: Order) -> None:
         self.order = order
         self.folder = order["folder"]
+        run, self.names = run_and_rest(self.folder)
+        # Opened before the agent can put anything in their place.
+        self.records, self.run_folder = open_folder(self.folder), os.open(run, os.O_RDONLY | os.O_CLOEXEC)
         self.began = time.time()
         self.started = time.monotonic()
         self.quiet_since = self.started
@@ -84,7 +97,7 @@ class _Supervisor:
         if self.recorder is None:
             from .recorder import Recorder  # not before the agent speaks: its start would only be held up
 
-            self.recorder = Recorder(f"{self.folder}/{EVENTS}", self.order["secrets"], self.started)
+            self.recorder = Recorder(EVENTS, self.order["secrets"], self.started, self.records)
         return self.recorder.feed(stream, data)
 
     # -- starting
@@ -289,7 +302,10 @@ class _Supervisor:
             events=events,
             problems=self.problems,
         )
-        write_result(self.folder, result)
+        try:
+            write_result(self.records, result)
+        finally:
+            keep_mark(self.run_folder, self.names, os.getpid())
 
     def _keep(self, done: work.Work) -> dict[str, str] | None:
         """Work that was cut short, under a ref of its own, before anybody can think of resetting it."""
