@@ -2,12 +2,14 @@
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from bmad_autopilot.project.open import open_project
 from bmad_autopilot.sim.sample import make_sample, scripted
+from tests.agents.stubs import until
 from tests.engine.laning import Person, Sample
 
 
@@ -192,6 +194,7 @@ def test_a_change_that_keeps_a_files_size_and_time_is_seen(tmp_path: Path) -> No
     file = sample.root / path
     os.utime(file, (1_600_000_000, 1_600_000_000))
     sample.git("update-index", "--refresh")
+    until(lambda: time.time() > int(file.stat().st_ctime) + 1, "the next second: git compares no parts of it")
     ran = sample.run()
     tree = str(ran.entries("ended")[0]["tree"])
     assert sample.git("show", f"{tree}:{path}") == file.read_text().strip()
