@@ -223,6 +223,21 @@ def test_a_story_that_was_never_begun_and_says_done_is_asked_about(answer: str, 
     assert bench.row(SECOND) == "done"
 
 
+@pytest.mark.parametrize(("answer", "calls"), [("mine", 0), ("undo", 1)])
+def test_rows_that_moved_during_a_call_are_asked_about_once(answer: str, calls: int) -> None:
+    """And the story's own row, which the call has set to done too, is set back at once."""
+    bench = Bench("marks-others-done", rows={FIRST: "backlog", SECOND: "backlog"})
+    assert bench.run() == "waiting"
+    assert (bench.question, bench.row(FIRST)) == ("rows", "in-progress")
+    bench.cast.mend(FIRST)
+    bench.answer(answer)
+    while bench.run() == "waiting":
+        assert bench.question == "failed"
+        bench.answer("retry")
+    assert [asked.asked.code for asked in bench.world.questions.values()].count("row") == 0
+    assert bench.starts.count(f"{SECOND} dev") == calls
+
+
 def test_a_story_that_was_done_when_the_run_began_is_not_asked_about() -> None:
     bench = Bench(rows={FIRST: "backlog", SECOND: "done"})
     bench.set_row("done", SECOND)

@@ -131,9 +131,6 @@ def _in_story(
     look = Look(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), at)
     if call in (Call.RUNNING, Call.ENDED) or facts.question is not Question.NONE or facts.stop:
         return look
-    unproved = _unproved(doors, lane, run, rows, look.facts)
-    if unproved is not None:
-        return unproved
     one_step = lane.scope == "step" and run.steps_done > 0
     due = story.expected if one_step else wanted(story, at, call.value)
     look = look._replace(wanted=due)
@@ -146,6 +143,10 @@ def _in_story(
         commit=_commit(story, at, call),
         one_step=one_step,
     )
+    if facts.row is Row.RIGHT and call is not Call.ASKED:  # what the call itself claimed or asks comes first
+        unproved = _unproved(doors, lane, run, rows, look.facts)
+        if unproved is not None:
+            return unproved
     look = _before_call(doors, lane, run, look._replace(facts=facts))
     writes_code = at.step is not None and at.step.owes is Owes.CODE and story.round == 1 and at.record is None
     return _at_stage(lane, run, look, BEFORE_DEV) if writes_code else look

@@ -1,7 +1,7 @@
 """Asking a person, and doing what they answer: by themselves, or by the settings where they are not there."""
 
 from ..core.rules import Rule
-from ..core.statuses import BACKLOG, DONE
+from ..core.statuses import BACKLOG, DONE, Kind
 from ..gates.rows import as_before
 from .asking import about_checks, left_behind, meaning, question_for, with_trace
 from .committing import calls_of, head_before
@@ -95,8 +95,8 @@ def take_answer(loop: Loop, look: Look, rule: Rule) -> str | None:
     answer = loop.doors.answer(name) or ""
     means = meaning(code, answer)
     loop.doors.deliver(name)
-    if code == "rows" and answer == "undo":
-        _undo_rows(loop, look)
+    if code == "rows":
+        (_undo_rows if answer == "undo" else _keep_rows)(loop, look)
     if code == "row":
         _settle_row(loop, look, str(asked["story"]), mine=answer == "mine")
     story = loop.run.stories.get(str(asked.get("story", "")))
@@ -124,6 +124,15 @@ def _undo_rows(loop: Loop, look: Look) -> None:
     moved = last.ended.get("rows", ()) if last and last.ended else ()
     for key, before, after in moved:
         loop.doors.set_row(key, as_before(key, before), after)
+
+
+def _keep_rows(loop: Loop, look: Look) -> None:
+    """Stories of the lane's epic that a person has set to done are done: nothing is asked about them again."""
+    last = look.at.record.last if look.at.record else None
+    for key, before, _ in last.ended.get("rows", ()) if last and last.ended else ():
+        row = look.rows.get(key)
+        if row is not None and row.kind is Kind.STORY and row.epic == loop.lane.epic and row.meaning == DONE:
+            loop.note("edited", story=key, before=before, status=DONE)
 
 
 def _settle_row(loop: Loop, look: Look, key: str, *, mine: bool) -> None:
