@@ -110,7 +110,11 @@ def test_a_killed_autopilot_is_finished_by_the_same_command(release: str, tmp_pa
     steps = ("create-story", "dev", "code-review")
     assert finished(project) == {(key, step): 1 for key in keys for step in steps}
     expected = {(key, step): 2 if step == "dev" else 1 for key in keys for step in steps}  # one lost, one asked
-    assert calls(project) == expected
+    # A call that runs while the other lane is merged into the checkout may be refused for that change, and repeated.
+    more = {key: count - expected[key] for key, count in calls(project).items()}
+    assert set(more) == set(expected)
+    assert min(more.values()) == 0
+    assert sum(more.values()) <= 1
     assert len({entry.run for entry in project.entries("run")}) == 2
     assert project.git("rev-list", "--count", f"{base}..main") == "2"
     assert project.git("branch", "--format=%(refname:short)") == "main"
