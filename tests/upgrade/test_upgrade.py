@@ -110,7 +110,7 @@ def test_a_killed_autopilot_is_finished_by_the_same_command(release: str, tmp_pa
     steps = ("create-story", "dev", "code-review")
     assert finished(project) == {(key, step): 1 for key in keys for step in steps}
     expected = {(key, step): 2 if step == "dev" else 1 for key in keys for step in steps}  # one lost, one asked
-    # A call that runs while the other lane is merged into the checkout may be refused for that change, and repeated.
+    # A call during which the other lane is merged into the checkout may be refused for that, and repeated.
     more = {key: count - expected[key] for key, count in calls(project).items()}
     assert set(more) == set(expected)
     assert min(more.values()) == 0
