@@ -65,7 +65,7 @@ def test_what_a_person_writes_besides_is_not(tmp_path: Path) -> None:
 class CommittedAll:
     """A repository in which a call has committed everything, a person's notes too."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, message: str = "feat: all of it") -> None:
         self.repository = repository = make_repository(root)
         repository.write("notes", "a person's\n")
         before = repository.head
@@ -73,7 +73,7 @@ class CommittedAll:
         tree = repository.run("write-tree")
         repository.run("reset", "--quiet")
         repository.write("work", "done\n")
-        by_agent(repository, "feat: all of it")
+        by_agent(repository, message)
         branch = repository.run("branch", "--show-current")
         self.spec = Spec("a", "stub", "dev", "1-1", "main", str(root), (), 0.0, tree=tree, head=before)
         self.result = Result("a", "exit", head=repository.head, branch=branch)
@@ -116,6 +116,15 @@ def test_commits_that_were_pushed_are_objected_to(tmp_path: Path) -> None:
     cleaned = take_out(call.repository.git, call.spec, call.result, call.users)
     assert (cleaned.left_in, cleaned.taken_out) == (("notes",), ("notes",))
     assert "notes" not in call.repository.names("HEAD")
+
+
+def test_secrets_are_taken_out_of_the_messages_of_a_calls_commits(tmp_path: Path) -> None:
+    token = "ghp_" + "0aB1cD2eF3" * 3 + "4gH5iJ"
+    call = CommittedAll(tmp_path / "p", f"feat: use {token}")
+    cleaned = take_out(call.repository.git, call.spec, call.result, set())
+    assert cleaned.result.head == call.repository.head
+    assert token not in call.repository.run("log", "--format=%B")
+    assert "feat: use [redacted" in call.repository.run("log", "-1", "--format=%s")
 
 
 def test_a_folder_that_is_the_users_holds_everything_below_it() -> None:
