@@ -44,8 +44,19 @@ demo: venv ## Watch an epic being taken to a merged pull request on a sample pro
 	@$(SCRUBBED) $(BIN)/bmad demo
 
 .PHONY: test
-test: venv ## The tests that need nothing but git (under five minutes)
+test: venv ## The tests that need nothing but git (five minutes)
 	@$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist worksteal -m "not real and not soak"
+
+# What a Python version is most likely to break: the command line, files on disk, resumed runs, processes.
+SMOKE := tests/golden tests/upgrade tests/core tests/io tests/agents/shim tests/test_api.py
+
+.PHONY: smoke
+smoke: venv ## A quick part of the tests on each further Python (3.12, 3.13) of this machine
+	@for python in $$($(BIN)/python -m scripts.other_pythons); do \
+		venv=.smoke/$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') && echo "$$python" \
+		&& $(MAKE) --no-print-directory venv VENV=$$venv PYTHON=$$python \
+		&& $(SCRUBBED) $$venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not real and not soak" $(SMOKE) \
+		|| exit 1; done
 
 .real/tools/.installed: requirements/tools.lock
 	@mkdir -p .real
@@ -112,4 +123,4 @@ lock: ## Pin requirements/*.in anew in requirements/*.lock (needs uv)
 
 .PHONY: clean
 clean: ## Remove what these commands made
-	rm -rf $(VENV) .real .bench build dist .coverage .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .real .smoke .bench build dist .coverage .hypothesis .mypy_cache .ruff_cache .import_linter_cache

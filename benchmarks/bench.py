@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import generate as generator
-from benchmarks.flown import figures as flown_figures
-from benchmarks.measure import Case, Timing, interleaved
+from benchmarks.measure import Case, Timing, run_interleaved
 from benchmarks.schedule import GRAPHS, random_cases
 from benchmarks.schedule import SEED as GRAPHS_SEED
-from tests.wheels import REPOSITORY, Installed, build, install
+from benchmarks.scheduler_replay import replay_figures as flown_figures
+from tests.support.wheels import REPOSITORY, Installed, build, install
 
 FOLDER = REPOSITORY / ".bench"
 SIZES = (100, 1_000, 10_000, 100_000)
 SEED = 7
-LOAD_SECONDS = 30  # in which a supervisor's load is counted
+LOAD_SECONDS = 30  # over which a supervisor's load is measured
 
 YARDSTICK = "import click"
 
 
 class Bar(NamedTuple):
-    """One promise: a figure, its limit, and the unit of both."""
+    """One performance target: the measured figure, its limit and their unit."""
 
     name: str
     figure: float
@@ -48,9 +48,9 @@ def main() -> int:
     FOLDER.mkdir(exist_ok=True)
     installed = _install()
     projects = {size: _project(size) for size in SIZES}
-    timings = interleaved(_start_cases(installed, projects), options.rounds)
-    growth = interleaved(_growth_cases(installed, projects), max(3, options.rounds // 4))
-    check = interleaved([_case("bmad board check, 10,000", installed, projects[10_000], "board", "check")], 3)
+    timings = run_interleaved(_start_cases(installed, projects), options.rounds)
+    growth = run_interleaved(_growth_cases(installed, projects), max(3, options.rounds // 4))
+    check = run_interleaved([_case("bmad board check, 10,000", installed, projects[10_000], "board", "check")], 3)
     changes = _change_times(installed, projects[10_000], options.rounds)
     calls = _figures(installed, "calls", options.rounds)
     lanes = _figures(installed, "lanes", max(3, options.rounds // 3))
@@ -89,7 +89,7 @@ def _install() -> Installed:
 
 
 def _project(size: int) -> Path:
-    """Kept between runs; made anew when the generator changed."""
+    """Cached between runs; regenerated when the generator has changed."""
     mark = hashlib.sha256(Path(generator.__file__).read_bytes()).hexdigest()[:12]
     path = FOLDER / "projects" / f"{size}-{SEED}-{mark}"
     if not path.exists():
@@ -143,7 +143,7 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
 
 
 def _figures(installed: Installed | None, name: str, rounds: int) -> dict[str, list[float]]:
-    """What a script of ours measures inside the installed environment; None: it needs the tools of this one."""
+    """Run a benchmark script in the installed environment; None: in this one, for its development tools."""
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -221,8 +221,8 @@ def _parallel_bars(parallel: dict[str, list[float]]) -> list[Bar]:
 
 
 def _cost_per_lane(parallel: dict[str, list[float]], name: str) -> tuple[float, float]:
-    """Of each lane more, from the first to the second number of them, and from there to the third. Clamped: below
-    a hundredth of a second or a tenth of a megabyte the difference is the machine's noise."""
+    """The cost of each additional lane, between the first two and the last two numbers of lanes. Clamped: below a
+    hundredth of a second or a tenth of a megabyte the difference is noise."""
     (one, few, many), cost = parallel["lanes"], parallel[name]
     least = 0.01 if name == "begin" else 0.1
     return max(least, (cost[1] - cost[0]) / (few - one)), max(least, (cost[2] - cost[1]) / (many - few))
@@ -261,7 +261,7 @@ def _bars(timings: dict[str, Timing], growth: dict[str, Timing], changes: list[f
 
 
 def _cost_per_story(growth: dict[str, Timing], few: int, many: int) -> float:
-    """Microseconds for each story more. Clamped: below a tenth, the difference is the machine's noise."""
+    """Microseconds per additional story. Clamped: below a tenth the difference is noise."""
     return max(0.1, 1000 * (growth[f"{many:,}"].median - growth[f"{few:,}"].median) / (many - few))
 
 

@@ -1,6 +1,6 @@
-"""What one agent call costs beyond the agent's own time. Run inside the installed environment; prints JSON.
+"""Measures the overhead of one agent call. Run inside the installed environment; prints JSON.
 
-The stub is `python3 -S -E -c pass`, measured bare and as an attempt in turn."""
+The stub agent is `python3 -S -E -c pass`, measured alternately bare and as an attempt."""
 
 import json
 import os
@@ -9,11 +9,11 @@ import sys
 import time
 import uuid
 
-from bmad_autopilot.agents.attempts import Spec, State, read_result, state_of
-from bmad_autopilot.agents.protocol import Call
-from bmad_autopilot.agents.shim import records
-from bmad_autopilot.agents.starting import Limits, collect, start
-from bmad_autopilot.agents.watching import cancel, wait_for_any
+from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.attempt import AttemptState, CallSpec, attempt_state, read_result
+from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
+from bmad_autopilot.agents.shim import attempt_files
+from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
 
 STUB = (sys.executable, "-S", "-E", "-c", "pass")
 WAITING = (sys.executable, "-S", "-E", "-c", "import time; time.sleep(60)")
@@ -59,23 +59,25 @@ def _attempt(folder: str, tree: str) -> tuple[float, float]:
 
 def begin(folder: str, tree: str, argv: tuple[str, ...]) -> None:
     name = uuid.uuid4().hex
-    spec = Spec(name, "stub", "dev", "1-1", "-", tree, (), time.time())
-    start(folder, spec, Call(argv), environment=dict(os.environ), limits=Limits(60, 60), prompt="")
+    spec = CallSpec(name, "stub", "dev", "1-1", "-", tree, (), time.time())
+    start_attempt(
+        folder, spec, AgentCall(argv), environment=dict(os.environ), limits=TimeLimits(60, 60), prompt=""
+    )
 
 
 def _harvest(folder: str) -> float:
-    """Wait for the end; how many milliseconds later the result is in hand."""
-    while state_of(folder) is State.RUNNING:
+    """Wait for the end; milliseconds from there until the result has been read."""
+    while attempt_state(folder) is AttemptState.RUNNING:
         wait_for_any([folder])
     result = read_result(folder)
     assert result is not None
     assert result.exit == 0
-    collect()
+    reap_shims()
     return (time.time() - result.ended_at) * 1000
 
 
 def _adopted(folder: str, tree: str) -> float:
-    """A call whose starter is gone."""
+    """A call whose starting process has exited."""
     code = "import sys; from benchmarks.calls import SLOW, begin; begin(sys.argv[1], sys.argv[2], SLOW)"
     above = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-W", "ignore", "-c", code, folder, tree]
@@ -84,9 +86,9 @@ def _adopted(folder: str, tree: str) -> float:
 
 
 def _waiting(folder: str, tree: str) -> tuple[float, float]:
-    """Megabytes, and per cent of one core, of a shim whose agent is silent."""
+    """Memory in megabytes and CPU in percent of one core, of a shim whose agent prints nothing."""
     begin(folder, tree, WAITING)
-    while (started := records.read_started(folder)) is None:
+    while (started := attempt_files.read_started(folder)) is None:
         time.sleep(0.01)
     time.sleep(0.5)
     before = _ticks(started[0])
@@ -94,7 +96,7 @@ def _waiting(folder: str, tree: str) -> tuple[float, float]:
     used = (_ticks(started[0]) - before) / os.sysconf("SC_CLK_TCK")
     with open(f"/proc/{started[0]}/statm") as file:
         memory = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
-    cancel(folder, "measured")
+    cancel_attempt(folder, "measured")
     wait_for_any([folder])
     return memory, 100 * used / CPU_SECONDS
 

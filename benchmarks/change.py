@@ -1,15 +1,15 @@
-"""Time durable status changes in one process. Run by the interpreter under test: change.py BOARD STATE ROUNDS."""
+"""Times durable status changes in one process. Run by the interpreter under test: change.py BOARD STATE ROUNDS."""
 
 import sys
 import time
 
-from bmad_autopilot.board.store import set_status
+from bmad_autopilot.board.sprint_status_writer import set_status
 
 STATUSES = ("ready-for-dev", "in-progress", "review", "done")
 
 
 def change(board: str, state: str, key: str, status: str) -> None:
-    """The one place that knows the writer's name and signature."""
+    """The only caller of the writer in the benchmarks."""
     set_status(board, key, status, state=state, regress=True)
 
 

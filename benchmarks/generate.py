@@ -1,4 +1,4 @@
-"""Projects of any size, the same for the same seed: a board with comments, its epics file, every story file."""
+"""Generates projects of any size from a seed: a board with comments, its epics file and every story file."""
 
 import random
 import subprocess
@@ -13,7 +13,7 @@ IMPLEMENTATION = f"{OUTPUT}/implementation-artifacts"
 PLANNING = f"{OUTPUT}/planning-artifacts"
 BOARD = f"{IMPLEMENTATION}/sprint-status.yaml"
 
-# One epic under way, as it looks in the middle of a sprint.
+# Statuses of an epic in the middle of a sprint.
 _MIDDLE = ("done", "done", "done", "review", "in-progress", "ready-for-dev", "ready-for-dev", *["backlog"] * 3)
 _NOUNS = "account search invoice report basket profile export filter session upload calendar alert".split()
 _VERBS = "create show edit remove share import verify sort archive restore send print".split()
@@ -65,7 +65,7 @@ def generate(path: Path, stories: int, seed: int) -> None:
             (path / IMPLEMENTATION / f"{story.key}.md").write_text(_story_text(story))
 
 
-def _epics(stories: int, dice: random.Random) -> Iterator[Epic]:
+def _epics(stories: int, rng: random.Random) -> Iterator[Epic]:
     count = -(-stories // STORIES_PER_EPIC)
     for epic in range(1, count + 1):
         if epic <= count // 2:
@@ -75,11 +75,11 @@ def _epics(stories: int, dice: random.Random) -> Iterator[Epic]:
         else:
             status, life = "backlog", ("backlog",) * STORIES_PER_EPIC
         size = min(STORIES_PER_EPIC, stories - (epic - 1) * STORIES_PER_EPIC)
-        yield Epic(epic, status, tuple(_story(epic, n, life[n - 1], dice) for n in range(1, size + 1)))
+        yield Epic(epic, status, tuple(_story(epic, n, life[n - 1], rng) for n in range(1, size + 1)))
 
 
-def _story(epic: int, number: int, status: str, dice: random.Random) -> Story:
-    words = [dice.choice(_VERBS), dice.choice(_NOUNS), dice.choice(_NOUNS)]
+def _story(epic: int, number: int, status: str, rng: random.Random) -> Story:
+    words = [rng.choice(_VERBS), rng.choice(_NOUNS), rng.choice(_NOUNS)]
     return Story(f"{epic}-{number}-{'-'.join(words)}", f"{epic}.{number}", " ".join(words).capitalize(), status)
 
 

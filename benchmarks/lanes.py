@@ -1,8 +1,9 @@
-"""What the loop costs beside its agents. Run inside the installed environment; prints JSON.
+"""Measures the loop's overhead. Run inside the installed environment; prints JSON.
 
-`calls`: for each agent call of an epic, the milliseconds between the end of the one before and its own end,
-without the agent's time and the project's checks. `wakes`: from a write to the board to the look at it. `cpu`:
-of the supervisor while an agent works, in percent. `epics`: seconds for a thousand simulated ones with crashes."""
+`calls`: for each agent call of an epic, the milliseconds between the end of the previous one and its own end,
+without the agent's time and the project's checks. `wakes`: milliseconds from a write to the board to the next
+observation. `cpu`: of the supervisor while an agent works, in percent. `epics`: seconds for a thousand simulated
+epics with crashes."""
 
 import json
 import os
@@ -14,9 +15,9 @@ from contextlib import suppress
 from typing import Any
 
 from bmad_autopilot.engine import loop as engine_loop
-from bmad_autopilot.engine.running import start_run
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.sim.sample import make_sample, scripted
+from bmad_autopilot.engine.runner import start_run
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.sim.sample import make_sample, scripted_agent_command
 from bmad_autopilot.sim.simulate import simulate
 
 CPU_SECONDS = 8.0
@@ -30,10 +31,10 @@ def main(folder: str, stories: int) -> None:
 
 
 def _calls(folder: str, stories: int) -> list[float]:
-    make_sample(folder, 1, stories, agent_command=scripted())
+    make_sample(folder, 1, stories, agent_command=scripted_agent_command())
     spent, found, since = 0.0, [], 0.0
 
-    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+    def on_event(kind: str, data: Mapping[str, Any], at: float) -> None:
         nonlocal spent, since
         if kind == "check":
             spent += sum(seconds for _, _, seconds in data["ran"])
@@ -42,14 +43,14 @@ def _calls(folder: str, stories: int) -> list[float]:
                 found.append((at - since - spent - data["seconds"]) * 1000)
             since, spent = at, 0.0
 
-    end = start_run(open_project(folder), "epic", "1", told=told)
+    end = start_run(open_project(folder), "epic", "1", on_event=on_event)
     assert end.status == "completed", end
     return found
 
 
 def _waiting(folder: str) -> dict[str, list[float]]:
-    """A person touches the board while an agent works."""
-    make_sample(folder, 1, 1, agent_command=scripted(seconds=CPU_SECONDS + WAKES * 0.1 + 3))
+    """Writes to the board while an agent works, as a person would."""
+    make_sample(folder, 1, 1, agent_command=scripted_agent_command(seconds=CPU_SECONDS + WAKES * 0.1 + 3))
     looks: list[float] = []
     observe = vars(engine_loop)["observe"]
 
@@ -83,12 +84,12 @@ def _waiting(folder: str) -> dict[str, list[float]]:
 
     threading.Thread(target=person, daemon=True).start()
 
-    def told(kind: str, data: Mapping[str, Any], at: float) -> None:
+    def on_event(kind: str, data: Mapping[str, Any], at: float) -> None:
         if done.is_set():
             raise _Enough
 
     with suppress(_Enough):
-        start_run(project, "step", "1-1", told=told)
+        start_run(project, "step", "1-1", on_event=on_event)
     return {"wakes": wakes, "cpu": cpu}
 
 
@@ -100,7 +101,7 @@ def _epics() -> float:
 
 
 class _Enough(Exception):
-    """Measured."""
+    """Ends the run once the measurement is complete."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run commands in turn and keep what they took: wall time, peak memory."""
+"""Runs commands alternately and measures their wall time and peak memory."""
 
 import os
 import statistics
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# The kernel carries a parent's peak over exec into the child's, so the parent has to be small: not us.
+# The kernel carries a parent's peak memory over exec into the child's, so a small launcher starts the child.
 _LAUNCHER = """\
 import os, sys
 out = os.open(os.devnull, os.O_WRONLY)
@@ -33,8 +33,8 @@ class Timing(NamedTuple):
     peak_mb: float
 
 
-def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, Timing]:
-    """Each case once per round, so that a busy moment of the machine falls on all of them. The first warms up."""
+def run_interleaved(cases: Sequence[Case], rounds: int) -> dict[str, Timing]:
+    """Run each case once per round, so that a busy moment affects all of them. The first round warms up."""
     times: dict[str, list[float]] = {case.name: [] for case in cases}
     for turn in range(rounds + 1):
         for case in cases:

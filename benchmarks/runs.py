@@ -1,9 +1,9 @@
-"""What runs cost. Run inside the installed environment; prints JSON, all figures in milliseconds.
+"""Measures run directories. Run inside the installed environment; prints JSON, all figures in milliseconds.
 
-`checkpoint`: one completed step, kept: its output, its work tree under a ref, the journal's entry (on disk), the
-files that others read. `checkpoint_late`: the same after 10,000 lines of history. `resume`: from the interpreter's
-start to the first decision of a run with 10,000 lines. `listing`: `bmad runs` over 1,000 runs. `answer`: from the
-start of `bmad answer --resume` to the agent's own start."""
+`checkpoint`: one completed step: its output, its work tree under a ref, the durable journal entry and the state
+files. `checkpoint_late`: the same after 10,000 journal lines. `resume`: from the interpreter's start to the first
+decision of a run with 10,000 lines. `listing`: `bmad runs` over 1,000 runs. `answer`: from the start of
+`bmad answer --resume` to the agent's start."""
 
 import json
 import os
@@ -14,18 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmad_autopilot.core.folding import fold
-from bmad_autopilot.engine.doors import CheckpointOrder
-from bmad_autopilot.engine.driving import lane_at
-from bmad_autopilot.engine.running import start_run
-from bmad_autopilot.engine.state_keeping import StateKeeper
-from bmad_autopilot.engine.waiting import Waiting
+from bmad_autopilot.core.journal_fold import fold
+from bmad_autopilot.engine.ports import CheckpointOrder
+from bmad_autopilot.engine.runner import read_lane, start_run
+from bmad_autopilot.engine.state_files import StateFileWriter
+from bmad_autopilot.engine.waiting import Waiter
 from bmad_autopilot.engine.world import World
-from bmad_autopilot.project.open import Project, open_project
-from bmad_autopilot.runs.journal import Journal
-from bmad_autopilot.runs.journal_lines import make
+from bmad_autopilot.project.project import Project, open_project
+from bmad_autopilot.runs.journal import Journal, make_entry
 from bmad_autopilot.runs.layout import runs_folder
-from bmad_autopilot.sim.sample import make_sample, scripted
+from bmad_autopilot.sim.sample import make_sample, scripted_agent_command
 
 LINES = 10_000
 RUNS = 1_000
@@ -34,9 +32,9 @@ _RESUME = """
 import sys, time
 began = time.perf_counter()
 from bmad_autopilot.engine import loop
-from bmad_autopilot.engine.resuming import resume_run
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.runs.finding import find_run
+from bmad_autopilot.engine.resume import resume_run
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.index import find_run
 from bmad_autopilot.runs.layout import runs_folder
 class Decided(Exception): pass
 def decide(facts):
@@ -44,7 +42,7 @@ def decide(facts):
 loop.decide = decide
 project = open_project(sys.argv[1])
 try:
-    resume_run(project, find_run(runs_folder(sys.argv[1]), sys.argv[2]), told=lambda *rest: None)
+    resume_run(project, find_run(runs_folder(sys.argv[1]), sys.argv[2]), on_event=lambda *rest: None)
 except Decided:
     print((time.perf_counter() - began) * 1000)
 """
@@ -63,21 +61,21 @@ def main(folder: str, rounds: int) -> None:
 
 
 def _half_done(folder: str) -> tuple[Project, str]:
-    """A run that waits for somebody in the middle of a story."""
-    make_sample(folder, 1, 2, agent_command=scripted("asking"))
-    end = start_run(open_project(folder), "epic", "1", told=lambda *rest: None)
+    """A run that waits for an answer in the middle of a story."""
+    make_sample(folder, 1, 2, agent_command=scripted_agent_command("asking"))
+    end = start_run(open_project(folder), "epic", "1", on_event=lambda *rest: None)
     assert end.status == "waiting", end
     return open_project(folder), end.folder
 
 
 def _checkpoints(project: Project, run: str, rounds: int) -> list[float]:
-    lane = lane_at(run)
+    lane = read_lane(run)
     assert lane is not None
     journal = Journal(run, lambda value: value)
-    keeper = StateKeeper(project, lane, run)
+    keeper = StateFileWriter(project, lane, run)
     entries = [(entry.kind, entry.data, entry.at) for entry in journal.entries()]
-    keeper.begin(fold(entries), entries)
-    world = World(project, lane, run, journal, Waiting(), keeper.told)
+    keeper.load(fold(entries), entries)
+    world = World(project, lane, run, journal, Waiter(), keeper.on_event)
     tree = world.tree(next(iter(world.rows())))
     rows = {key: row.status.raw for key, row in world.rows().items()}
     story = next(key for key in rows if key.startswith("1-1"))
@@ -95,12 +93,14 @@ def _checkpoints(project: Project, run: str, rounds: int) -> list[float]:
 
 
 def _lengthen(run: str, lines: int) -> None:
-    """As many steps before as make so many lines: each with its call, its end and its checkpoint."""
+    """Insert earlier steps, each with its call, end and checkpoint, until the journal has this many lines."""
     journal = Journal(run, lambda value: value)
     entries = journal.entries()
     story = next(str(entry.data["story"]) for entry in entries if entry.kind == "story")
     accepted = next(entry.data for entry in entries if entry.kind == "accepted")
-    written = [make(entry.n, entry.at, entry.kind, entry.data, lambda value: value)[1] for entry in entries[:-1]]
+    written = [
+        make_entry(entry.n, entry.at, entry.kind, entry.data, lambda value: value)[1] for entry in entries[:-1]
+    ]
     n = entries[-2].n
     for number in range(100, 100 + (lines - len(entries)) // 4):
         of_step: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -111,7 +111,7 @@ def _lengthen(run: str, lines: int) -> None:
         )
         for kind, data in of_step:
             n += 1
-            written.append(make(n, entries[-1].at, kind, dict(data), lambda value: value)[1])
+            written.append(make_entry(n, entries[-1].at, kind, dict(data), lambda value: value)[1])
     Path(run, "journal.jsonl").write_bytes(b"".join(written))
 
 
@@ -127,7 +127,7 @@ def _listing(folder: str, rounds: int) -> list[float]:
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(1_750_000_000 + number * 61))
         copy = parent / f"epic-1-{stamp}"
         copy.mkdir()
-        for name in ("state.json", "journal.jsonl"):  # with its own name: of another run it does not count
+        for name in ("state.json", "journal.jsonl"):  # with its own name, or it counts as another run's file
             text = Path(run, name).read_text()
             (copy / name).write_text(text.replace(os.path.basename(run), copy.name))
     times = []

@@ -1,9 +1,9 @@
-"""How near the schedule comes to the shortest there could be. Run inside the installed environment; prints JSON.
+"""Compares the schedule with the shortest possible one. Run inside the installed environment; prints JSON.
 
-`ratios`: on 400 random graphs of epics, the schedule's length by max(longest chain, work / slots). `phases`: the
-same where every epic of a phase waits for all of the one before. There the plain bound is out of anybody's reach
-(while one epic is waited for, slots stand idle), so these are held against the bound that knows it: no call begins
-before what it waits for, nor ends later than what waits for it allows."""
+`ratios`: on 400 random graphs of epics, the schedule's length divided by max(longest chain, work / slots).
+`phases`: the same where every epic of a phase waits for the whole phase before. There the simple bound cannot be
+reached, because slots are idle at the end of each phase, so a tighter bound is used: no call starts before its
+dependencies end, nor ends later than its dependents allow."""
 
 import json
 import sys
@@ -12,64 +12,71 @@ from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
-from bmad_autopilot.core.graph import Edge, Graph, Source, build, sorted_by_waiting, tails
-from bmad_autopilot.core.slots import least_makespan, makespan
+from bmad_autopilot.core.dependency_graph import (
+    DependencyGraph,
+    DependencySource,
+    Edge,
+    build_graph,
+    chain_lengths,
+    topological_order,
+)
+from bmad_autopilot.core.scheduling import least_makespan, makespan
 
 GRAPHS = 400
 SEED = 7
 MOST_EPICS, MOST_STORIES, MOST_SLOTS = 30, 12, 8
-REACH = 6  # epics back that one may wait for, where graphs are not drawn evenly
+REACH = 6  # an epic waits for one of the last six, except in evenly drawn graphs
 REVIEW_SENT_BACK = 0.25
 
 
 class Case(NamedTuple):
     shape: str
-    graph: Graph
+    graph: DependencyGraph
     calls: dict[str, list[float]]
     slots: int
 
 
-Pairs = list[tuple[int, int]]  # one that waits, the one it waits for
+Pairs = list[tuple[int, int]]  # (dependent, dependency)
 
 
-def scattered(dice: Random, count: int) -> Pairs:
-    """Any epic may wait for any earlier one, from none at all to nearly half of them."""
-    density = dice.choice((0.0, 0.05, 0.1, 0.2, 0.4))
-    return [(one, on) for one in range(count) for on in range(one) if dice.random() < density]
+def scattered(rng: Random, count: int) -> Pairs:
+    """Any epic may wait for any earlier one, with a density from zero to nearly a half."""
+    density = rng.choice((0.0, 0.05, 0.1, 0.2, 0.4))
+    return [(one, on) for one in range(count) for on in range(one) if rng.random() < density]
 
 
-def chained(dice: Random, count: int) -> Pairs:
-    """Chains side by side, of any length; a single one too."""
+def chained(rng: Random, count: int) -> Pairs:
+    """One or more parallel chains of any length."""
     last: dict[int, int] = {}
     pairs = []
-    chains = dice.randint(1, max(1, count // 2))
+    chains = rng.randint(1, max(1, count // 2))
     for one in range(count):
-        chain = dice.randrange(chains)
+        chain = rng.randrange(chains)
         pairs += [(one, last[chain])] if chain in last else []
         last[chain] = one
     return pairs
 
 
-def forked(dice: Random, count: int) -> Pairs:
-    """Trees: most epics wait for one that came shortly before."""
-    return [(one, dice.randint(max(0, one - REACH), one - 1)) for one in range(1, count) if dice.random() < 0.8]
+def forked(rng: Random, count: int) -> Pairs:
+    """Trees: most epics wait for one recent epic."""
+    return [(one, rng.randint(max(0, one - REACH), one - 1)) for one in range(1, count) if rng.random() < 0.8]
 
 
-def joined(dice: Random, count: int) -> Pairs:
-    """Forks and joins: up to two of those that came shortly before."""
+def joined(rng: Random, count: int) -> Pairs:
+    """Forks and joins: epics wait for up to two recent epics."""
     pairs = []
     for one in range(1, count):
         near = range(max(0, one - REACH), one)
-        pairs += [(one, on) for on in dice.sample(near, min(len(near), dice.randint(0, 2)))]
+        pairs += [(one, on) for on in rng.sample(near, min(len(near), rng.randint(0, 2)))]
     return pairs
 
 
-def phased(dice: Random, count: int) -> Pairs:
+def phased(rng: Random, count: int) -> Pairs:
     """Phases of one to four epics; each epic waits for all of the phase before."""
     phases: list[range] = []
     at = 0
     while at < count:
-        phases.append(range(at, min(count, at + dice.choice((1, 1, 2, 3, 4)))))
+        phases.append(range(at, min(count, at + rng.choice((1, 1, 2, 3, 4)))))
         at = phases[-1].stop
     return [(one, on) for before, phase in pairwise(phases) for one in phase for on in before]
 
@@ -77,27 +84,27 @@ def phased(dice: Random, count: int) -> Pairs:
 SHAPES = (scattered, chained, forked, joined)
 
 
-def case(dice: Random, shape: Callable[[Random, int], Pairs]) -> Case:
-    count = dice.randint(2, MOST_EPICS)
+def case(rng: Random, shape: Callable[[Random, int], Pairs]) -> Case:
+    count = rng.randint(2, MOST_EPICS)
     names = [str(number) for number in range(1, count + 1)]
-    edges = [Edge(names[one], names[on], Source.EPICS) for one, on in shape(dice, count)]
-    calls = {name: _epic(dice) for name in names}
-    return Case(shape.__name__, build(names, edges), calls, dice.randint(1, MOST_SLOTS))
+    edges = [Edge(names[one], names[on], DependencySource.EPICS) for one, on in shape(rng, count)]
+    calls = {name: _epic(rng) for name in names}
+    return Case(shape.__name__, build_graph(names, edges), calls, rng.randint(1, MOST_SLOTS))
 
 
-def _epic(dice: Random) -> list[float]:
-    """Minutes of its calls: a story is prepared, developed and reviewed; some reviews send it back."""
+def _epic(rng: Random) -> list[float]:
+    """Durations of its calls in minutes: per story create, dev and review; some reviews request changes."""
     calls: list[float] = []
-    for _ in range(dice.randint(1, MOST_STORIES)):
-        calls += [dice.uniform(2, 5), dice.lognormvariate(2.3, 0.5), dice.uniform(3, 8)]
-        while dice.random() < REVIEW_SENT_BACK:
-            calls += [dice.lognormvariate(1.6, 0.5), dice.uniform(2, 6)]
+    for _ in range(rng.randint(1, MOST_STORIES)):
+        calls += [rng.uniform(2, 5), rng.lognormvariate(2.3, 0.5), rng.uniform(3, 8)]
+        while rng.random() < REVIEW_SENT_BACK:
+            calls += [rng.lognormvariate(1.6, 0.5), rng.uniform(2, 6)]
     return calls
 
 
 def random_cases(seed: int, count: int = GRAPHS) -> list[Case]:
-    dice = Random(seed)
-    return [case(dice, dice.choice(SHAPES)) for _ in range(count)]
+    rng = Random(seed)
+    return [case(rng, rng.choice(SHAPES)) for _ in range(count)]
 
 
 def ratio(one: Case) -> float:
@@ -109,11 +116,11 @@ def phase_ratio(one: Case) -> float:
 
 
 def better_bound(one: Case) -> float:
-    """Nothing of a call that has so much before it and so much behind it fits into the first hours or the last."""
+    """A lower bound that excludes, for each epic, the time needed before it and the time needed after it."""
     graph, work = one.graph, {epic: sum(calls) for epic, calls in one.calls.items()}
-    behind = {epic: tail - work[epic] for epic, tail in tails(graph, work).items()}
-    ons, before = graph.waits_for(), dict[str, float]()
-    for epic in sorted_by_waiting(graph):
+    behind = {epic: tail - work[epic] for epic, tail in chain_lengths(graph, work).items()}
+    ons, before = graph.dependencies(), dict[str, float]()
+    for epic in topological_order(graph):
         before[epic] = max((before[on] + work[on] for on in ons[epic]), default=0.0)
     best = least_makespan(graph, one.calls, one.slots)
     for first in set(before.values()):
@@ -127,8 +134,8 @@ def better_bound(one: Case) -> float:
 
 
 def main(count: int) -> None:
-    dice = Random(SEED)
-    phases = [phase_ratio(case(dice, phased)) for _ in range(max(1, count // 4))]
+    rng = Random(SEED)
+    phases = [phase_ratio(case(rng, phased)) for _ in range(max(1, count // 4))]
     print(json.dumps({"ratios": [ratio(one) for one in random_cases(SEED, count)], "phases": phases}))
 
 

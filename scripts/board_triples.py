@@ -1,5 +1,5 @@
-"""Boards as two branches leave them, from a seed: the one both began with, and one for each side; and what must be
-in their merge, worked out from the edits themselves and not by reading the files."""
+"""Generates merge cases for boards from a seed: a base and two sides, and the expected merge, computed from the
+edits and not by reading the files."""
 
 import random
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import yaml
 
 LIFE = ("backlog", "ready-for-dev", "in-progress", "review", "done")
-PLACES = {word: float(at) for at, word in enumerate(LIFE)} | {"blocked": 3.5, "deferred": 3.5}
+STATUS_ORDER = {word: float(at) for at, word in enumerate(LIFE)} | {"blocked": 3.5, "deferred": 3.5}
 SLUGS = ("sign-in", "search", "export-as-csv", "rate-limits", "e-mail", "a11y", "Ünïcode", "close-2-bugs")
 _KEY = re.compile(r"""^[ ]+(["']?)([\w.-]+)\1:(?=\s|$)""", re.MULTILINE)
 _NOTE = re.compile(r"note-\d+")
@@ -17,15 +17,15 @@ _NOTE = re.compile(r"note-\d+")
 
 @dataclass(frozen=True)
 class Line:
-    """A row, a field or neither; `note` is a comment, and each has a number of its own."""
+    """A row, or another line (`text`); `note` is a comment with a unique number."""
 
     key: str = ""
     status: str = ""
     quote: str = ""
     note: str = ""
-    text: str = ""  # of what is no row
+    text: str = ""  # of a line that is no row
 
-    def written(self) -> str:
+    def render(self) -> str:
         if not self.key:
             return self.text
         return f"  {self.key}: {self.quote}{self.status}{self.quote}" + (f"  # {self.note}" if self.note else "")
@@ -37,7 +37,7 @@ class Side:
     end: str = "\n"
 
     def raw(self) -> bytes:
-        return (self.end.join(line.written() for line in self.lines) + self.end).encode()
+        return (self.end.join(line.render() for line in self.lines) + self.end).encode()
 
     @property
     def rows(self) -> dict[str, Line]:
@@ -45,15 +45,15 @@ class Side:
 
     @property
     def notes(self) -> set[str]:
-        return set(_NOTE.findall("\n".join(line.written() for line in self.lines)))
+        return set(_NOTE.findall("\n".join(line.render() for line in self.lines)))
 
 
 class Faults(NamedTuple):
-    """What a merge has done wrong."""
+    """Errors of a merge."""
 
     broken: bool = False  # no YAML, or no board
     lost: tuple[str, ...] = ()
-    back: tuple[str, ...] = ()  # with another status than the one that stands
+    back: tuple[str, ...] = ()  # with another status than expected
     twice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # comments that are gone
 
@@ -71,7 +71,7 @@ class Triple(NamedTuple):
         return self.base.raw(), self.ours.raw(), self.theirs.raw()
 
     def rows(self) -> dict[str, str]:
-        """The rows of the merge, by the rule: the side that changed one; of two, the further."""
+        """The expected rows: the status of the side that changed it; if both did, the further one."""
         base, ours, theirs = (side.rows for side in self)
         found = {}
         for key in dict.fromkeys((*base, *ours, *theirs)):
@@ -80,18 +80,18 @@ class Triple(NamedTuple):
             if None in changed and was is not None and self._remarked(key):
                 changed = [was, *changed]
             kept = [word for word in changed if word is not None] or (changed or [was])
-            best = max(kept, key=lambda word: PLACES[word] if word else -1.0)
+            best = max(kept, key=lambda word: STATUS_ORDER[word] if word else -1.0)
             if best is not None:
                 found[key] = best
         return found
 
     def _remarked(self, key: str) -> bool:
-        """Has a side written something new beside this row of the base?"""
+        """Whether a side added a comment to this row of the base."""
         before = self.base.rows[key].note
         return any(key in side.rows and side.rows[key].note not in ("", before) for side in self[1:])
 
     def notes(self) -> set[str]:
-        """Comments that must stay: what a side added, and what neither took away."""
+        """Comments that must be kept: those that a side added, and those that neither removed."""
         base, ours, theirs = (side.notes for side in self)
         return ((ours | theirs) - base) | (base & ours & theirs)
 
@@ -125,7 +125,7 @@ class _Maker:
     def make(self) -> Triple:
         base = Side(self._board(), self._rng.choice(("\n",) * 5 + ("\r\n",)))
         sides = [Side(self._edited(base.lines, side), base.end) for side in (0, 1)]
-        if self._rng.random() < 0.05:  # an editor that ends lines in its own way
+        if self._rng.random() < 0.05:  # an editor that changes line ends
             sides[self._rng.randrange(2)].end = "\r\n"
         return Triple(base, *sides)
 
@@ -171,14 +171,14 @@ class _Maker:
         return lines
 
     def _changed(self, line: Line) -> Line:
-        """Forwards, most of the time; now and then a person takes it back, parks it, or writes beside it."""
+        """Usually moves forward; sometimes a person moves it back, parks it or adds a comment."""
         if self._chance(0.15):
             return replace(line, note=self._note())
         words = (*LIFE, "blocked", "deferred") if self._chance(0.2) else LIFE[LIFE.index(line.status) :]
         return replace(line, status=self._rng.choice(words))
 
     def _add(self, lines: list[Line], side: int) -> None:
-        """A story below another, on both sides perhaps the same; or an epic of this side at the end."""
+        """Add a story below another one, possibly the same on both sides, or an epic at the end."""
         if self._chance(0.4):
             lines += self._epic(20 + side)
             return

@@ -1,4 +1,4 @@
-"""Fail when a file of the repository names this machine: its folders, or the package index it happens to use."""
+"""Fails when a tracked file contains a path or a package index of this machine."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def main() -> int:
 
 
 def _files() -> list[Path]:
-    """What is tracked, and what is about to be."""
+    """Tracked files, and untracked ones that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
     return [ROOT / os.fsdecode(name) for name in listed.split(b"\0") if name]
@@ -44,13 +44,13 @@ def _folders() -> Iterator[str]:
     home = os.path.expanduser("~")
     if home not in ("/", "~"):
         yield f"{home}/"
-    # A repository at `/src` says nothing: that word is everywhere.
+    # Not for a repository at `/src`: that text occurs everywhere.
     if len(ROOT.parts) > 2:
         yield str(ROOT)
 
 
 def _index_hosts() -> Iterator[str]:
-    """Host names only; what else such an address may carry is never looked at."""
+    """Host names only; other parts of the URL, such as credentials, are not read."""
     commands = [[sys.executable, "-m", "pip", "config", "list"]]
     if shutil.which("npm"):
         commands.append(["npm", "config", "get", "registry"])

@@ -11,42 +11,42 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.files import read_text
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.io.files import read_text
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.project.skills import MAX_SKILL, Skill, find_skills
-from bmad_autopilot.workflows.answers import Stop
-from bmad_autopilot.workflows.halts import Halt, find_halts
-from bmad_autopilot.workflows.standing_answers import SKILLS, stop_of
+from bmad_autopilot.workflows.standing_answers import HaltRule
+from bmad_autopilot.workflows.standing_answers.lookup import SKILL_ANSWERS
+from scripts.halts import Halt, find_halts, stop_of
 
 MAX_FILES = 500
 _TEXTS = (".md", ".xml", ".yaml", ".yml", ".toml", ".txt")
 
-# What an entry file sends the agent to: the engine, and workflows that live below `_bmad`.
+# Files that an entry file refers to: the engine, and workflows below `_bmad`.
 _SENT_TO = re.compile(r"\{project-root\}/(_bmad/[\w./-]+\.(?:md|xml)|_bmad/[\w./-]+/workflow\.yaml)")
-# Reviewers that are skills of their own. Others are only recommended to the user.
+# Reviewers that are separate skills. Other skills are only recommended to the user.
 _REVIEWERS = re.compile(r"`bmad-(review[\w-]*)`")
 
 
-class Listed(NamedTuple):
+class ListedHalt(NamedTuple):
     skill: str
     halt: Halt
-    stop: Stop | None
+    stop: HaltRule | None
 
 
-def list_halts(project: str, *skills: str) -> list[Listed]:
-    """For the skills we drive, or those named, as Claude Code has them in this project."""
+def list_halts(project: str, *skills: str) -> list[ListedHalt]:
+    """The halts of the named skills, or of all that we drive, as Claude Code has them in this project."""
     version = open_project(project).bmad.version or ""
     installed = find_skills(project, "claude", None)
     listed = []
-    for name in skills or SKILLS:
+    for name in skills or SKILL_ANSWERS:
         if name in installed:
             halts = find_halts(skill_texts(project, installed, name))
-            listed += [Listed(name, halt, stop_of(halt, name, version)) for halt in halts]
+            listed += [ListedHalt(name, halt, stop_of(halt, name, version)) for halt in halts]
     return listed
 
 
 def skill_texts(project: str, installed: dict[str, Skill], name: str) -> dict[str, str]:
-    """All that an agent reads when it runs this skill: path in the project → text."""
+    """The files that an agent reads when it runs this skill: path in the project → text."""
     files = dict.fromkeys(_files_of(project, installed[name].path))
     texts = {file: _read(project, file) for file in files}
     for reviewer in sorted({found for text in texts.values() for found in _REVIEWERS.findall(text)}):
@@ -67,25 +67,25 @@ def _files_of(project: str, entry: str) -> Iterator[str]:
 
 def _folder(project: str, folder: str) -> Iterator[str]:
     count = 0
-    for place, folders, files in os.walk(f"{project}/{folder}"):
+    for parent, folders, files in os.walk(f"{project}/{folder}"):
         folders[:] = sorted(name for name in folders if name != "tests")
         for file in sorted(files):
             if file.endswith(_TEXTS) and count < MAX_FILES:
                 count += 1
-                yield os.path.relpath(f"{place}/{file}", project)
+                yield os.path.relpath(f"{parent}/{file}", project)
 
 
 def _read(project: str, file: str) -> str:
     return read_text(f"{project}/{file}", limit=MAX_SKILL).text
 
 
-def _line(item: Listed) -> str:
+def _line(item: ListedHalt) -> str:
     halt, stop = item.halt, item.stop
     answer = "UNMAPPED" if stop is None else stop.answer or f"not a stop: {stop.why}"
     return f"{item.skill}  {halt.id}  {halt.file}:{halt.line}\n    {halt.sentence[:300]}\n    → {answer}"
 
 
-def _record(item: Listed) -> dict[str, object]:
+def _record(item: ListedHalt) -> dict[str, object]:
     halt, stop = item.halt, item.stop
     return {
         "skill": item.skill,
@@ -103,7 +103,7 @@ def _record(item: Listed) -> dict[str, object]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="list_halts", description=__doc__.partition("\n")[0])
     parser.add_argument("project")
-    parser.add_argument("--skill", action="append", choices=list(SKILLS), default=[])
+    parser.add_argument("--skill", action="append", choices=list(SKILL_ANSWERS), default=[])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     try:

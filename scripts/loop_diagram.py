@@ -3,27 +3,25 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bmad_autopilot.core.facts import VALUES
-from bmad_autopilot.core.rules import Action, Rule
-from bmad_autopilot.core.table import TABLE
+from bmad_autopilot.core.facts import FACT_VALUES
+from bmad_autopilot.core.transitions import TABLE, Rule, RuleAction
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "loop.md"
 
 HEAD = """\
 # The loop
 
-<!-- Made from src/bmad_autopilot/core/table.py, to_merged.py and through_flow.py by
+<!-- Made from src/bmad_autopilot/core/transitions.py by
 `python -m scripts.loop_diagram`; change it there. -->
 
 Each turn looks at how things are, takes the first row below that fits, does that one thing, and records it. After
-a crash the next turn simply looks again. The rows are `core/table.py` and, from a finished epic to a merged pull
-request, `core/to_merged.py`, of flows `core/through_flow.py`; the facts are `core/facts.py`. How things are found
-out is `engine/observing.py`, what each action does `engine/performing.py`; for a delivery and for flows, the files
-of the same names in `engine/delivery/` and `engine/flows/`.
+a crash the next turn simply looks again. The rows are in `core/transitions.py`, the facts in `core/facts.py`. The
+facts are collected in `engine/observe.py`, the actions are in `engine/perform.py`. Of a delivery: `observe.py`,
+`pull_facts.py`, `pull_actions.py` and `branch_actions.py` in `engine/delivery/`; of a flow: `engine/flows/`.
 
 """
 
-# In the order in which the table goes through them; each begins with the row named here.
+# In the order of the table; each group starts with the row named here.
 GROUPS = (
     ("Told to leave, an agent at work, or no board to read", "told-to-leave"),
     ("A question is open", "answer-there"),
@@ -42,56 +40,56 @@ GROUPS = (
     ("None of these", "stuck"),
 )
 
-WORDS: dict[Action, str] = {
-    Action.LEAVE: "leave; agents go on",
-    Action.FINISH: "the run is completed",
-    Action.FAIL: "the run fails with what is wrong with the board",
-    Action.WAIT_FOR_ANSWER: "wait for an answer",
-    Action.WAIT_FOR_AGENT: "wait for the agent",
-    Action.WAIT_FOR_LIMIT: "wait until the limit resets",
-    Action.WAIT_FOR_PAUSE: "wait a while",
-    Action.WAIT_FOR_SLOT: "wait for a slot",
-    Action.ASK: "ask a person",
-    Action.ANSWER: "answer as the settings say",
-    Action.TAKE_ANSWER: "take the answer",
-    Action.RESTORE_BOARD: "put the board back as it was before the call, keep the other aside",
-    Action.TAKE_IN: "gather what the call left, and judge it",
-    Action.BEGIN: "record the story's baseline",
-    Action.LET_GO: "save the work, let the story go",
-    Action.NOTE_EDIT: "take note of it: a person's word stands",
-    Action.SET_ROW: "set the story's row",
-    Action.LIFT_EPIC: "set the epic to in-progress",
-    Action.CLOSE_EPIC: "set the epic to done",
-    Action.CHECK: "run the project's checks",
-    Action.CALL: "call the agent for the step",
-    Action.FIX: "call for a mend",
-    Action.RETROSPECT: "call for the retrospective",
-    Action.ACCEPT: "the step is done",
-    Action.NEW_ROUND: "begin another review round",
-    Action.COMMIT: "commit",
-    Action.KEEP_STATE: "bring the flow's state file up to date",
-    Action.IMPLEMENT: "run the flow's tasks, on a board of their own",
-    Action.DELIVER: "the epic's branch begins its way to the base branch",
-    Action.WAIT_FOR_FORGE: "see to other epics until the forge is tried again",
-    Action.WAIT_FOR_PULL: "see to other epics until something about it changes",
-    Action.STAND: "go to our branch in the work tree",
-    Action.PUSH: "push, if the remote still has what we saw",
-    Action.OPEN_PULL: "open the pull request",
-    Action.LABEL: "label it",
-    Action.RETARGET: "aim it at the branch that it should go to",
-    Action.REQUEST_REVIEW: "ask Copilot for a review",
-    Action.REPLY: "reply to a thread",
-    Action.RESOLVE: "close a thread",
-    Action.OPEN_ROUND: "begin a round of mending",
-    Action.RERUN: "run what failed once more",
-    Action.NOTE_GREEN: "write down since when they have passed",
-    Action.START_ROBOT: "start the workflow that approves",
-    Action.TAKE_BASE: "take the base branch in",
-    Action.MERGE: "merge, if its head is still what was tested",
-    Action.PROVE: "compare what was merged with what was tested",
-    Action.REOPEN: "open it again",
-    Action.TAKE_FOREIGN: "take in what somebody else has pushed",
-    Action.CLEAR_BRANCH: "delete the branch; epics that stand on it go to the base",
+WORDS: dict[RuleAction, str] = {
+    RuleAction.DETACH: "leave; agents go on",
+    RuleAction.FINISH: "the run is completed",
+    RuleAction.FAIL: "the run fails with what is wrong with the board",
+    RuleAction.WAIT_FOR_ANSWER: "wait for an answer",
+    RuleAction.WAIT_FOR_AGENT: "wait for the agent",
+    RuleAction.WAIT_FOR_LIMIT: "wait until the limit resets",
+    RuleAction.WAIT_FOR_PAUSE: "wait a while",
+    RuleAction.WAIT_FOR_SLOT: "wait for a slot",
+    RuleAction.ASK: "ask a person",
+    RuleAction.ANSWER: "answer as the settings say",
+    RuleAction.APPLY_ANSWER: "take the answer",
+    RuleAction.RESTORE_BOARD: "put the board back as it was before the call, keep the other aside",
+    RuleAction.COLLECT_CALL: "gather what the call left, and judge it",
+    RuleAction.START_STORY: "record the story's baseline",
+    RuleAction.DROP_STORY: "save the work, let the story go",
+    RuleAction.RECORD_EDIT: "take note of it: a person's word stands",
+    RuleAction.SET_ROW: "set the story's row",
+    RuleAction.START_EPIC: "set the epic to in-progress",
+    RuleAction.CLOSE_EPIC: "set the epic to done",
+    RuleAction.CHECK: "run the project's checks",
+    RuleAction.CALL_AGENT: "call the agent for the step",
+    RuleAction.FIX: "call for a mend",
+    RuleAction.RUN_RETROSPECTIVE: "call for the retrospective",
+    RuleAction.ACCEPT: "the step is done",
+    RuleAction.NEW_ROUND: "begin another review round",
+    RuleAction.COMMIT: "commit",
+    RuleAction.WRITE_STATE: "bring the flow's state file up to date",
+    RuleAction.IMPLEMENT: "run the flow's tasks, on a board of their own",
+    RuleAction.DELIVER: "the epic's branch begins its way to the base branch",
+    RuleAction.WAIT_FOR_FORGE: "see to other epics until the forge is tried again",
+    RuleAction.WAIT_FOR_PULL: "see to other epics until something about it changes",
+    RuleAction.CHECK_OUT: "go to our branch in the work tree",
+    RuleAction.PUSH: "push, if the remote still has what we saw",
+    RuleAction.OPEN_PULL: "open the pull request",
+    RuleAction.LABEL: "label it",
+    RuleAction.RETARGET: "aim it at the branch that it should go to",
+    RuleAction.REQUEST_REVIEW: "ask Copilot for a review",
+    RuleAction.REPLY: "reply to a thread",
+    RuleAction.RESOLVE: "close a thread",
+    RuleAction.START_FIX_ROUND: "begin a round of mending",
+    RuleAction.RERUN: "run what failed once more",
+    RuleAction.RECORD_GREEN: "write down since when they have passed",
+    RuleAction.START_AUTO_APPROVE: "start the workflow that approves",
+    RuleAction.MERGE_BASE: "take the base branch in",
+    RuleAction.MERGE: "merge, if its head is still what was tested",
+    RuleAction.VERIFY_MERGE: "compare what was merged with what was tested",
+    RuleAction.REOPEN: "open it again",
+    RuleAction.MERGE_FOREIGN: "take in what somebody else has pushed",
+    RuleAction.DELETE_BRANCH: "delete the branch; epics that stand on it go to the base",
 }
 
 
@@ -100,7 +98,7 @@ def page() -> str:
 
 
 def groups() -> list[tuple[str, list[Rule]]]:
-    """Every row of the table in the group it stands in."""
+    """The rows of the table by group."""
     firsts = {first: title for title, first in GROUPS}
     found: list[tuple[str, list[Rule]]] = []
     for rule in TABLE:
@@ -121,12 +119,12 @@ def _diagram() -> str:
             names = [rule.name for rule in rules if rule.action is action]
             label = "<br>".join(names[:4] + (["…"] if len(names) > 4 else []))
             lines.append(f'  g{number} -- "{label}" --> {_node(action)}["{WORDS[action]}"]')
-    ends = " & ".join(_node(action) for action in (Action.LEAVE, Action.FINISH, Action.FAIL))
+    ends = " & ".join(_node(action) for action in (RuleAction.DETACH, RuleAction.FINISH, RuleAction.FAIL))
     lines += [f"  {ends} --> over([the run ends])", "```", "", "Every other box leads back to *look*.", ""]
     return "\n".join(lines)
 
 
-def _node(action: Action) -> str:
+def _node(action: RuleAction) -> str:
     return action.value.replace("-", "_")
 
 
@@ -156,7 +154,7 @@ def _waits() -> str:
 
 def _facts() -> str:
     lines = ["## The facts it is decided from", "", "| fact | values |", "|---|---|"]
-    lines += [f"| {name} | {', '.join(_each(values))} |" for name, values in VALUES.items()]
+    lines += [f"| {name} | {', '.join(_each(values))} |" for name, values in FACT_VALUES.items()]
     return "\n".join([*lines, ""])
 
 

@@ -1,5 +1,5 @@
-"""What becomes of boards that two branches changed, with git's own merge and with ours: `python -m
-scripts.merge_triples [COUNT]` prints the table of docs/board.md."""
+"""Compares git's merge of boards with ours on generated cases: `python -m scripts.merge_triples [COUNT]` prints
+the table of docs/board.md."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bmad_autopilot.board.merging import merge_boards
+from bmad_autopilot.board.merge import merge_boards
 from scripts.board_triples import Triple, make_triple
 
 COUNT = 1_000
@@ -27,12 +27,12 @@ ROWS = (
 )
 
 
-def ours(base: bytes, here: bytes, there: bytes) -> bytes | None:
+def merge_ours(base: bytes, here: bytes, there: bytes) -> bytes | None:
     merged = merge_boards(base, here, there)
     return merged.data if merged is not None else None
 
 
-def gits(folder: Path) -> Merge:
+def git_merge_file(folder: Path) -> Merge:
     def merge(*versions: bytes) -> bytes | None:
         names = [folder / name for name in ("base", "ours", "theirs")]
         for name, raw in zip(names, versions, strict=True):
@@ -46,7 +46,7 @@ def gits(folder: Path) -> Merge:
     return merge
 
 
-def count(triples: Iterable[Triple], merge: Merge) -> Counter[str]:
+def count_results(triples: Iterable[Triple], merge: Merge) -> Counter[str]:
     found: Counter[str] = Counter()
     for triple in triples:
         merged = merge(*triple.raws)
@@ -61,7 +61,10 @@ def count(triples: Iterable[Triple], merge: Merge) -> Counter[str]:
 
 def table(number: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        columns = [count(map(make_triple, range(number)), merge) for merge in (gits(Path(folder)), ours)]
+        columns = [
+            count_results(map(make_triple, range(number)), merge)
+            for merge in (git_merge_file(Path(folder)), merge_ours)
+        ]
     lines = [f"| of {number:,} | `git merge-file` | by what they mean |", "|---|---|---|"]
     lines += [f"| {words} | {columns[0][name]:,} | {columns[1][name]:,} |" for name, words in ROWS]
     return "\n".join(lines)

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from bmad_autopilot import __version__
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.project.schema import KEYS
+from bmad_autopilot.project.config_schema import KEYS
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.sim.sample import BOARD, IMPLEMENTATION, make_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent

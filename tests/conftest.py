@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import ProjectMaker, SampleProject, make_project
+from tests.support.bmad_project import ProjectMaker, SampleProject, make_project
+from tests.support.isolated_path import IsolatedPath
+from tests.support.repositories import Repository, make_repository
 
 pytest_plugins = ["pytester"]
 
@@ -114,3 +116,23 @@ def project(tmp_path: Path) -> ProjectMaker:
         return make_project(tmp_path / name, **parts)  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IsolatedPath:
+    """git, a gh that is logged in, claude, node: all that a healthy project needs."""
+    made = IsolatedPath(tmp_path / "bin")
+    for name in ("git", "sleep"):
+        made.link(name)
+    made.add("claude", 'echo "2.1.325 (Claude Code)"')
+    made.add("gh", 'echo "gh version 2.102.0 (2026-01-01)"')
+    made.add("node", "echo v20.0.0")
+    made.add("npm", "echo 10.0.0")
+    made.add("bmad", "# from bmad_autopilot.cli import main")
+    monkeypatch.setenv("PATH", str(made.bin))
+    return made
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return make_repository(tmp_path / "work")

@@ -11,7 +11,7 @@ import pytest
 import bmad_autopilot
 from bmad_autopilot import Action, EpicResult, ExecutionResult, SprintStatus, StoryResult
 from bmad_autopilot.core.errors import AutopilotError, FileError, UsageError
-from tests.support import ProjectMaker
+from tests.support.bmad_project import ProjectMaker
 
 
 def test_records() -> None:
@@ -27,32 +27,35 @@ def test_records() -> None:
     assert EpicResult("epic-1", "done").stories == ()
 
 
+ACTIONS, RESULTS = "bmad_autopilot.core.next_action", "bmad_autopilot.core.results"
+
+
 @pytest.mark.parametrize(
     ("name", "signature"),
     [
-        ("load_sprint_status", "(project_path: str = '.') -> bmad_autopilot.core.actions.SprintStatus"),
+        ("load_sprint_status", f"(project_path: str = '.') -> {ACTIONS}.SprintStatus"),
         ("load_story_status", "(story_id: str, project_path: str = '.') -> str"),
         (
             "dispatch_to_instance",
-            "(action: bmad_autopilot.core.actions.Action, instance_name: str, wait_for_completion: bool = True, "
+            f"(action: {ACTIONS}.Action, instance_name: str, wait_for_completion: bool = True, "
             "timeout_minutes: float | None = None, *, project: str = '.') "
-            "-> bmad_autopilot.core.results.ExecutionResult",
+            f"-> {RESULTS}.ExecutionResult",
         ),
         (
             "dispatch_code_review",
-            "(story_id: str, *, project: str = '.') -> bmad_autopilot.core.results.ExecutionResult",
+            f"(story_id: str, *, project: str = '.') -> {RESULTS}.ExecutionResult",
         ),
         (
             "run_story_to_completion",
-            "(story_id: str, *, project: str = '.') -> bmad_autopilot.core.results.StoryResult",
+            f"(story_id: str, *, project: str = '.') -> {RESULTS}.StoryResult",
         ),
         (
             "run_epic_to_completion",
-            "(epic_id: str, *, project: str = '.') -> bmad_autopilot.core.results.EpicResult",
+            f"(epic_id: str, *, project: str = '.') -> {RESULTS}.EpicResult",
         ),
         (
             "get_next_action",
-            "(status: bmad_autopilot.core.actions.SprintStatus) -> bmad_autopilot.core.actions.Action | None",
+            f"(status: {ACTIONS}.SprintStatus) -> {ACTIONS}.Action | None",
         ),
     ],
 )

@@ -1,17 +1,32 @@
 """Codex: how it is called, and what its events and its record come to. The events are those of 0.166.0."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from bmad_autopilot.agents.codex import CODEX
-from bmad_autopilot.agents.events import ERROR, RECORD, TEXT, Event
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from bmad_autopilot.agents.protocol import Agent, Ending, Permissions, Request
-from bmad_autopilot.agents.shim import endings
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    SESSION_LOG,
+    TEXT,
+    Agent,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    Permissions,
+    ProcessEnding,
+    Spend,
+    Tokens,
+    UsageLimit,
+)
+from bmad_autopilot.agents.codex import CODEX, MAX_TAIL, append_session_log
+from bmad_autopilot.agents.shim import attempt_files
 from bmad_autopilot.core.errors import UsageError
-from tests.agents.strange import (
+from tests.agents.unknown_events import (
     ENDINGS,
     EXIT_0,
     EXIT_1,
@@ -25,7 +40,7 @@ from tests.agents.strange import (
 )
 
 THREAD = "01a1e1b5-e059-7862-8bba-985432cb1f0d"
-REQUEST = Request("$bmad-dev-story 1-1\n\nThe contract.", "0b5e", "/w")
+REQUEST = AgentRequest("$bmad-dev-story 1-1\n\nThe contract.", "0b5e", "/w")
 
 STARTED: Json = {"type": "thread.started", "thread_id": THREAD}
 TURN: Json = {"type": "turn.started"}
@@ -68,10 +83,10 @@ def recorded(info: Any, **window: Any) -> list[Event]:
     }
     tokens = {"type": "token_count", "info": None, "rate_limits": limits}
     ended = {"type": "task_complete", "error": {"message": "it failed", "codex_error_info": info}}
-    return [Event(0.0, RECORD, tokens), Event(0.0, RECORD, ended)]
+    return [Event(0.0, SESSION_LOG, tokens), Event(0.0, SESSION_LOG, ended)]
 
 
-def judge(events: list[Event], ending: Ending = EXIT_0, before: Spend | None = None) -> Verdict:
+def judge(events: list[Event], ending: ProcessEnding = EXIT_0, before: Spend | None = None) -> AttemptVerdict:
     return CODEX.judge(events, ending, before or Spend())
 
 
@@ -134,7 +149,7 @@ def test_a_failed_resume_has_spent_nothing_that_is_known() -> None:
 
 def test_its_record_knows_the_tokens_of_a_turn_that_was_cut_short() -> None:
     used = {"type": "token_count", "info": {"total_token_usage": {"input_tokens": 500, "output_tokens": 7}}}
-    verdict = judge([*heard(STARTED, TURN), Event(0.0, RECORD, used)], STALL)
+    verdict = judge([*heard(STARTED, TURN), Event(0.0, SESSION_LOG, used)], STALL)
     assert verdict.outcome is Outcome.STALLED
     assert verdict.spend.tokens == Tokens(500, 7, 0, 0)
 
@@ -148,13 +163,17 @@ def test_a_turn_begun_after_a_completed_one_is_not_completed() -> None:
     assert judge(heard(STARTED, TURN, completed(), TURN), STALL).outcome is Outcome.STALLED
 
 
-@pytest.mark.parametrize("by", [endings.STALL, endings.TIME_LIMIT, endings.SIGNAL, endings.LOST])
+@pytest.mark.parametrize(
+    "by", [attempt_files.STALL, attempt_files.TIME_LIMIT, attempt_files.SIGNAL, attempt_files.LOST]
+)
 def test_work_that_was_completed_stands(by: str) -> None:
-    assert judge(heard(STARTED, TURN, completed()), Ending(by)).outcome is Outcome.COMPLETED
+    assert judge(heard(STARTED, TURN, completed()), ProcessEnding(by)).outcome is Outcome.COMPLETED
 
 
 def test_a_cancelled_call_is_cancelled() -> None:
-    assert judge(heard(STARTED, TURN, completed()), Ending(endings.CANCEL)).outcome is Outcome.CANCELLED
+    assert (
+        judge(heard(STARTED, TURN, completed()), ProcessEnding(attempt_files.CANCEL)).outcome is Outcome.CANCELLED
+    )
 
 
 def test_a_declined_command_is_told() -> None:
@@ -220,21 +239,21 @@ def test_a_usage_limit_opens_when_its_last_window_does() -> None:
     week = {"used_percent": 101.5, "window_minutes": 10_080, "resets_at": 1_795_000_000}
     failure = heard(STARTED, TURN, failed())
     one = judge([*failure, *recorded("usage_limit_exceeded", primary=shut)], EXIT_1)
-    assert one.limit == Limit("primary", 1_794_791_818)
+    assert one.limit == UsageLimit("primary", 1_794_791_818)
     both = judge([*failure, *recorded("usage_limit_exceeded", primary=shut, secondary=week)], EXIT_1)
-    assert both.limit == Limit("secondary", 1_795_000_000)
+    assert both.limit == UsageLimit("secondary", 1_795_000_000)
 
 
 def test_a_limit_without_a_full_window_has_no_time() -> None:
     failure = heard(STARTED, TURN, failed())
-    assert judge([*failure, *recorded("usage_limit_exceeded")], EXIT_1).limit == Limit("usage_limit_exceeded")
+    assert judge([*failure, *recorded("usage_limit_exceeded")], EXIT_1).limit == UsageLimit("usage_limit_exceeded")
     too_many = {"response_too_many_failed_attempts": {"http_status_code": 429}}
-    assert judge([*failure, *recorded(too_many)], EXIT_1).limit == Limit("api")
+    assert judge([*failure, *recorded(too_many)], EXIT_1).limit == UsageLimit("api")
 
 
 def test_an_option_it_does_not_know() -> None:
     wrong = [Event(0.0, ERROR, "error: unexpected argument '--nope' found")]
-    assert judge(wrong, Ending(endings.EXIT, 2)).outcome is Outcome.MISCONFIGURED
+    assert judge(wrong, ProcessEnding(attempt_files.EXIT, 2)).outcome is Outcome.MISCONFIGURED
     assert judge(wrong, EXIT_1).outcome is Outcome.CRASHED
 
 
@@ -259,7 +278,7 @@ PLACES = {
     "a bare line": lambda quote: [Event(0.0, TEXT, quote)],
     "an event of a new kind": lambda quote: heard({"type": "limit", "codex_error_info": "usage_limit_exceeded"}),
     "its record of something else": lambda quote: [
-        Event(0.0, RECORD, {"type": "task_complete", "error": {"message": quote}}),
+        Event(0.0, SESSION_LOG, {"type": "task_complete", "error": {"message": quote}}),
         *heard(STARTED, TURN, failed(quote)),
     ],
 }
@@ -276,7 +295,7 @@ def test_it_can_be_followed() -> None:
     started = {"type": "item.started", "item": {"type": "command_execution", "command": "npm test"}}
     broken = {"type": "item.completed", "item": {"type": "command_execution", "exit_code": 1, "status": "failed"}}
     events = heard(STARTED, TURN, REMARK, started, broken, CHANGE, message("One.\n\nTwo."), RETRY, completed())
-    assert [line for event in events for line in CODEX.lines(event)] == [
+    assert [line for event in events for line in CODEX.format_event(event)] == [
         f"Codex  thread {THREAD}",
         "command  npm test",
         "  failed: exit code 1",
@@ -286,8 +305,8 @@ def test_it_can_be_followed() -> None:
         "trouble: Reconnecting... waiting for network (Connection failed)",
         "completed: 100 tokens in, 10 out so far",
     ]
-    assert CODEX.lines(heard(failed("no key"))[0]) == ["failed: no key"]
-    assert CODEX.lines(Event(0.0, ERROR, "a warning")) == ["[error] a warning"]
+    assert CODEX.format_event(heard(failed("no key"))[0]) == ["failed: no key"]
+    assert CODEX.format_event(Event(0.0, ERROR, "a warning")) == ["[error] a warning"]
 
 
 SAMPLES = [
@@ -297,5 +316,105 @@ SAMPLES = [
 
 
 @given(streams(SAMPLES), ENDINGS, SPENDS)
-def test_no_stream_of_events_is_too_strange(events: list[Event], ending: Ending, before: Spend) -> None:
+def test_no_stream_of_events_is_too_strange(events: list[Event], ending: ProcessEnding, before: Spend) -> None:
     stands(CODEX, events, ending, before)
+
+
+# Codex's own record is found by its thread, read from its end, and never trusted to be there.
+
+EVENTS = heard(
+    {"type": "thread.started", "thread_id": THREAD},
+    {"type": "turn.failed", "error": {"message": "You've hit your usage limit."}},
+)
+NOON = 1_794_830_400.0  # 2026-11-16T12:00:00Z
+
+
+def line(payload: Any, at: str = "2026-11-16T12:00:01.500Z", kind: str = "event_msg") -> str:
+    return json.dumps({"timestamp": at, "type": kind, "payload": payload}) + "\n"
+
+
+def limits(resets_at: int) -> dict[str, Any]:
+    primary = {"used_percent": 100.0, "window_minutes": 300, "resets_at": resets_at}
+    return {"type": "token_count", "info": None, "rate_limits": {"primary": primary}}
+
+
+def ended(info: Any) -> dict[str, Any]:
+    return {"type": "task_complete", "error": {"message": "x", "codex_error_info": info}}
+
+
+def write(home: Path, text: str, thread: str = THREAD, day: str = "2026/11/16") -> Path:
+    folder = home / "sessions" / day
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"rollout-2026-11-16T11-59-00-{thread}.jsonl"
+    path.write_text(text)
+    return path
+
+
+def read(home: Path, since: float = NOON) -> list[Any]:
+    found = list(append_session_log(EVENTS, since, {"CODEX_HOME": str(home)}))
+    assert found[: len(EVENTS)] == EVENTS
+    assert all(event.kind == SESSION_LOG for event in found[len(EVENTS) :])
+    return [event.data for event in found[len(EVENTS) :]]
+
+
+def test_the_record_gives_a_limit_its_kind_and_its_time(tmp_path: Path) -> None:
+    write(tmp_path, line(limits(1_794_840_000)) + line(ended("usage_limit_exceeded")))
+    verdict = CODEX.judge(append_session_log(EVENTS, NOON, {"CODEX_HOME": str(tmp_path)}), EXIT_1, Spend())
+    assert (verdict.outcome, verdict.limit) == (Outcome.LIMIT, UsageLimit("primary", 1_794_840_000))
+
+
+def test_what_an_earlier_attempt_left_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path, line(ended("usage_limit_exceeded"), at="2026-11-16T11:59:59.999Z"))
+    assert read(tmp_path) == []
+
+
+def test_the_record_is_in_the_home_folder_unless_told_otherwise(tmp_path: Path) -> None:
+    write(tmp_path / ".codex", line(ended("unauthorized")))
+    found = list(append_session_log(EVENTS, NOON, {"HOME": str(tmp_path)}))
+    assert found[-1] == Event(0.0, SESSION_LOG, ended("unauthorized"))
+
+
+def test_the_days_before_are_looked_through(tmp_path: Path) -> None:
+    write(tmp_path, line(ended("unauthorized")), day="2025/02/28")
+    write(tmp_path, line(ended("other")), thread="01a1e1b5-0000-7862-8bba-985432cb1f0d")
+    assert read(tmp_path) == [ended("unauthorized")]
+
+
+def test_only_what_tells_how_it_went_is_taken(tmp_path: Path) -> None:
+    quoted = {"type": "message", "content": [{"text": json.dumps(ended("usage_limit_exceeded"))}]}
+    pretended = line(ended("usage_limit_exceeded"), kind="response_item")
+    write(tmp_path, line(quoted, kind="response_item") + pretended + line({"type": "agent_message"}))
+    assert read(tmp_path) == []
+
+
+def test_a_long_record_is_read_from_its_end(tmp_path: Path) -> None:
+    filler = line({"type": "agent_message", "text": "x" * 1000})
+    write(tmp_path, line(ended("other")) + filler * (MAX_TAIL // len(filler) + 2) + line(ended("unauthorized")))
+    assert read(tmp_path) == [ended("unauthorized")]
+
+
+def test_a_broken_record_is_no_error(tmp_path: Path) -> None:
+    write(
+        tmp_path, "{\n[]\n\xff\n" + "[" * 100_000 + "\n" + line(None) + line(ended("other"), at="yesterday") + "{"
+    )
+    assert read(tmp_path) == []
+
+
+def test_no_record_is_no_error(tmp_path: Path) -> None:
+    assert read(tmp_path / "nowhere") == []
+    write(tmp_path, "").unlink()
+    assert read(tmp_path) == []
+
+
+def test_a_thread_that_is_no_name_is_never_a_path(tmp_path: Path) -> None:
+    write(tmp_path, line(ended("unauthorized")), thread="x")
+    for name in ("x", "../x", "*", "", None, 7):
+        events = heard({"type": "thread.started", "thread_id": name})
+        assert list(append_session_log(events, NOON, {"CODEX_HOME": str(tmp_path)})) == events
+
+
+@given(st.lists(st.binary(max_size=60) | st.just(line(ended("other")).encode()), max_size=6))
+def test_no_file_is_too_strange(tmp_path_factory: Any, parts: list[bytes]) -> None:
+    home = tmp_path_factory.mktemp("codex")
+    write(home, "").write_bytes(b"\n".join(parts))
+    assert all(payload == ended("other") for payload in read(home))

@@ -10,21 +10,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.command import MAX_WORD, Command, keep_purpose
-from bmad_autopilot.agents.events import ERROR, JSON, NOTE, TEXT, Event
-from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
-from bmad_autopilot.agents.protocol import Agent, Ending, Request
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    JSON,
+    NOTE,
+    TEXT,
+    Agent,
+    AgentRequest,
+    Event,
+    Outcome,
+    ProcessEnding,
+    Spend,
+    Tokens,
+)
+from bmad_autopilot.agents.command import MAX_ARGUMENT, CommandAgent, metadata_with_purpose
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.project.custom import EVIDENCE, EXIT, CustomAgent
-from bmad_autopilot.project.settings_file import read_config
+from bmad_autopilot.project.config import EVIDENCE, EXIT, CustomAgent
+from bmad_autopilot.project.config_reader import read_config
 
 SECONDS = 20.0
 ODD = "/bmad-dev-story 1-1\n'b' \"c\" $(touch hacked) `touch hacked`; {name} ${HOME} \\ * ü -x"
-ASK = Request(ODD, "session-1", "/work tree", name="bmad-1-1", branch="epic/1", story="1-1-a", model="large")
+ASK = AgentRequest(ODD, "session-1", "/work tree", name="bmad-1-1", branch="epic/1", story="1-1-a", model="large")
 
 
-def command(*words: str, **settings: object) -> Command:
-    return Command("mine", CustomAgent(words, **settings))  # type: ignore[arg-type]
+def command(*words: str, **settings: object) -> CommandAgent:
+    return CommandAgent("mine", CustomAgent(words, **settings))  # type: ignore[arg-type]
 
 
 def test_it_is_an_agent_like_the_others() -> None:
@@ -67,9 +77,9 @@ def test_an_option_without_a_value_is_left_out(words: tuple[str, ...], argv: tup
 
 def test_a_prompt_too_long_for_an_argument_is_refused_before_the_start() -> None:
     with pytest.raises(UsageError, match="too long") as caught:
-        command("x", "{prompt}").call(ASK._replace(prompt="ü" * MAX_WORD))
+        command("x", "{prompt}").call(ASK._replace(prompt="ü" * MAX_ARGUMENT))
     assert "standard input" in (caught.value.hint or "")
-    assert len(command("x").call(ASK._replace(prompt="y" * 10 * MAX_WORD)).stdin) == 10 * MAX_WORD
+    assert len(command("x").call(ASK._replace(prompt="y" * 10 * MAX_ARGUMENT)).stdin) == 10 * MAX_ARGUMENT
 
 
 def test_a_prompt_with_a_nul_byte_is_refused() -> None:
@@ -89,7 +99,7 @@ def test_a_word_is_never_split_and_never_read_again(prompt: str, name: str) -> N
 TELL = f"{sys.executable} -c 'import json, sys; print(json.dumps([sys.argv[1:], sys.stdin.read()]))'"
 
 
-def run(agent: Command, request: Request, folder: Path) -> tuple[list[str], str]:
+def run(agent: CommandAgent, request: AgentRequest, folder: Path) -> tuple[list[str], str]:
     call = agent.call(request)
     done = subprocess.run(
         call.argv, input=call.stdin.encode(), capture_output=True, cwd=folder, timeout=SECONDS, check=True
@@ -124,18 +134,18 @@ def test_nothing_of_a_prompt_is_executed_even_inside_quotes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("ending", "outcome"),
     [
-        (Ending("exit", 0), Outcome.COMPLETED),
-        (Ending("exit", 1), Outcome.CRASHED),
-        (Ending("exit", None, 9), Outcome.CRASHED),
-        (Ending("time-limit", 0), Outcome.TIMED_OUT),
-        (Ending("time-limit", 143), Outcome.TIMED_OUT),
-        (Ending("stall"), Outcome.STALLED),
-        (Ending("cancel", 0), Outcome.CANCELLED),
-        (Ending("signal", None, 15), Outcome.CRASHED),
-        (Ending("no-start", problem="no such program: x"), Outcome.MISCONFIGURED),
+        (ProcessEnding("exit", 0), Outcome.COMPLETED),
+        (ProcessEnding("exit", 1), Outcome.CRASHED),
+        (ProcessEnding("exit", None, 9), Outcome.CRASHED),
+        (ProcessEnding("time-limit", 0), Outcome.TIMED_OUT),
+        (ProcessEnding("time-limit", 143), Outcome.TIMED_OUT),
+        (ProcessEnding("stall"), Outcome.STALLED),
+        (ProcessEnding("cancel", 0), Outcome.CANCELLED),
+        (ProcessEnding("signal", None, 15), Outcome.CRASHED),
+        (ProcessEnding("no-start", problem="no such program: x"), Outcome.MISCONFIGURED),
     ],
 )
-def test_the_exit_decides(ending: Ending, outcome: Outcome) -> None:
+def test_the_exit_decides(ending: ProcessEnding, outcome: Outcome) -> None:
     verdict = command("x").judge([Event(0, TEXT, "Is that right?")], ending, Spend())
     assert verdict.outcome is outcome
     assert verdict.closing == "Is that right?"
@@ -146,15 +156,17 @@ def test_the_exit_decides(ending: Ending, outcome: Outcome) -> None:
 
 USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 11}
 PRICE = Event(1, JSON, {"total_cost_usd": 0.42, "usage": USED})
-GOOD = Ending("exit", 0)
+GOOD = ProcessEnding("exit", 0)
 
 
-def spent(*events: Event, ending: Ending = GOOD) -> Spend:
+def spent(*events: Event, ending: ProcessEnding = GOOD) -> Spend:
     return command("x").judge(events, ending, Spend()).spend
 
 
-@pytest.mark.parametrize("ending", [GOOD, Ending("exit", 1), Ending("time-limit"), Ending("cancel")])
-def test_a_last_line_that_names_a_price_is_its_price_however_it_ended(ending: Ending) -> None:
+@pytest.mark.parametrize(
+    "ending", [GOOD, ProcessEnding("exit", 1), ProcessEnding("time-limit"), ProcessEnding("cancel")]
+)
+def test_a_last_line_that_names_a_price_is_its_price_however_it_ended(ending: ProcessEnding) -> None:
     around = (Event(0, TEXT, "done"), PRICE, Event(1, ERROR, "a warning"), Event(1, NOTE, "ours"))
     assert spent(*around, ending=ending) == Spend(0.42, Tokens(3, 5, 7, 11))
 
@@ -211,9 +223,9 @@ def test_any_object_as_a_last_line_is_taken(said: dict[str, object]) -> None:
 
 def test_a_price_is_nothing_to_follow() -> None:
     agent = command("x")
-    assert agent.lines(PRICE) == []
-    assert agent.lines(Event(0, JSON, {"total_cost_usd": 1, "result": "no"})) != []
-    assert agent.lines(Event(0, JSON, {})) == ["{}"]
+    assert agent.format_event(PRICE) == []
+    assert agent.format_event(Event(0, JSON, {"total_cost_usd": 1, "result": "no"})) != []
+    assert agent.format_event(Event(0, JSON, {})) == ["{}"]
 
 
 def test_the_message_is_what_it_complained_about() -> None:
@@ -223,27 +235,27 @@ def test_the_message_is_what_it_complained_about() -> None:
         Event(1, ERROR, "no such instance"),
         Event(2, NOTE, "x"),
     ]
-    assert command("x").judge(events, Ending("exit", 2), Spend()).message == "no such instance"
+    assert command("x").judge(events, ProcessEnding("exit", 2), Spend()).message == "no such instance"
 
 
 def test_what_it_prints_parks_nobody() -> None:
     limit = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 1}}
     events = [Event(0, JSON, limit), Event(0, ERROR, "You've hit your session limit · resets 7:20pm")]
-    verdict = command("x").judge(events, Ending("exit", 1), Spend())
+    verdict = command("x").judge(events, ProcessEnding("exit", 1), Spend())
     assert (verdict.outcome, verdict.limit) == (Outcome.CRASHED, None)
 
 
 def test_last_words_are_bounded() -> None:
     events = (Event(0, TEXT, "x" * 1000) for _ in range(100_000))
-    assert len(command("x").judge(events, Ending("exit", 0), Spend()).closing) <= 20_000
+    assert len(command("x").judge(events, ProcessEnding("exit", 0), Spend()).closing) <= 20_000
 
 
 def test_events_as_a_person_follows_them() -> None:
     agent = command("x")
-    assert agent.lines(Event(0, TEXT, "one\x1b[31m")) == ["one [31m"]
-    assert agent.lines(Event(0, JSON, {"a": "ü"})) == ['{"a": "ü"}']
-    assert agent.lines(Event(0, ERROR, "")) == []
-    assert len(agent.lines(Event(0, TEXT, "x" * 10_000))[0]) < 1000
+    assert agent.format_event(Event(0, TEXT, "one\x1b[31m")) == ["one [31m"]
+    assert agent.format_event(Event(0, JSON, {"a": "ü"})) == ['{"a": "ü"}']
+    assert agent.format_event(Event(0, ERROR, "")) == []
+    assert len(agent.format_event(Event(0, TEXT, "x" * 10_000))[0]) < 1000
 
 
 # 003's claude-instance
@@ -275,23 +287,23 @@ print("created", name)
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Command:
+def instance(tmp_path: Path) -> CommandAgent:
     (tmp_path / "bmad-autopilot.toml").write_text(CONFIG)
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/claude-instance").write_text(INSTANCE)
     (tmp_path / "scripts/claude-instance").chmod(0o755)
     config = read_config(str(tmp_path / "bmad-autopilot.toml"))
-    return Command(config.agent, config.agents[config.agent])
+    return CommandAgent(config.agent, config.agents[config.agent])
 
 
-def judged(agent: Command, argv: tuple[str, ...], folder: Path) -> Outcome:
+def judged(agent: CommandAgent, argv: tuple[str, ...], folder: Path) -> Outcome:
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
     events = [Event(0, TEXT, line) for line in done.stdout.splitlines()]
     events += [Event(0, ERROR, line) for line in done.stderr.splitlines()]
-    return agent.judge(events, Ending("exit", done.returncode), Spend()).outcome
+    return agent.judge(events, ProcessEnding("exit", done.returncode), Spend()).outcome
 
 
-def test_claude_instance_is_called_as_003_calls_it(instance: Command, tmp_path: Path) -> None:
+def test_claude_instance_is_called_as_003_calls_it(instance: CommandAgent, tmp_path: Path) -> None:
     call = instance.call(ASK)
     script = "./scripts/claude-instance"
     assert call.argv == (script, "create", "bmad-1-1", "--prompt", ODD, "--branch", "epic/1")
@@ -304,28 +316,28 @@ def test_claude_instance_is_called_as_003_calls_it(instance: Command, tmp_path: 
     assert (tmp_path / "evidence").read_text() == ODD
 
 
-def test_claude_instance_fails_and_is_stopped(instance: Command, tmp_path: Path) -> None:
+def test_claude_instance_fails_and_is_stopped(instance: CommandAgent, tmp_path: Path) -> None:
     (tmp_path / "busy").touch()
     assert judged(instance, instance.call(ASK).argv, tmp_path) is Outcome.CRASHED
-    stop = instance.stop(ASK._replace(worktree=str(tmp_path)))
+    stop = instance.stop_command(ASK._replace(worktree=str(tmp_path)))
     assert subprocess.run(stop, cwd="/", timeout=SECONDS).returncode == 0
     assert (tmp_path / "stopped-bmad-1-1").exists()
 
 
 def test_a_command_that_does_the_work_itself_needs_no_stop() -> None:
-    assert command("x").stop(ASK) == ()
+    assert command("x").stop_command(ASK) == ()
     assert command("x").completion == EXIT
 
 
-def test_a_purpose_survives_claude_instance(instance: Command, tmp_path: Path) -> None:
+def test_a_purpose_survives_claude_instance(instance: CommandAgent, tmp_path: Path) -> None:
     path = tmp_path / ".claude-metadata.json"
     path.write_text('{"purpose": "Ana\'s sandbox – keep", "name": "ana"}')
     before = path.read_bytes()
     subprocess.run(instance.call(ASK).argv, cwd=tmp_path, check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-    kept = keep_purpose(before, path.read_bytes())
+    kept = metadata_with_purpose(before, path.read_bytes())
     assert kept is not None
     assert json.loads(kept) == {"name": "bmad-1-1", "branch": "epic/1", "purpose": "Ana's sandbox – keep"}
-    assert keep_purpose(before, kept) is None
+    assert metadata_with_purpose(before, kept) is None
 
 
 MINE = b'{"purpose": "mine"}'
@@ -351,12 +363,12 @@ MINE = b'{"purpose": "mine"}'
     ],
 )
 def test_what_becomes_of_the_purpose(before: bytes | None, after: bytes | None, kept: bytes | None) -> None:
-    assert keep_purpose(before, after) == kept
+    assert metadata_with_purpose(before, after) == kept
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))
 def test_any_metadata_is_taken(before: bytes | None, after: bytes | None) -> None:
-    keep_purpose(before, after)
+    metadata_with_purpose(before, after)
 
 
 json_objects = st.dictionaries(
@@ -369,6 +381,6 @@ def test_a_purpose_is_never_lost_and_nothing_else_is(
     old: dict[str, object], new: dict[str, object], purpose: str
 ) -> None:
     after = json.dumps(new).encode()
-    kept = keep_purpose(json.dumps({**old, "purpose": purpose}).encode(), after)
+    kept = metadata_with_purpose(json.dumps({**old, "purpose": purpose}).encode(), after)
     found = json.loads(kept if kept is not None else after)
     assert found == {**new, "purpose": purpose}

@@ -5,13 +5,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    TEXT,
+    Agent,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    Permissions,
+    ProcessEnding,
+    Spend,
+    Tokens,
+    UsageLimit,
+)
 from bmad_autopilot.agents.copilot import COPILOT
-from bmad_autopilot.agents.events import ERROR, TEXT, Event
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from bmad_autopilot.agents.protocol import Agent, Ending, Permissions, Request
-from bmad_autopilot.agents.shim import endings
+from bmad_autopilot.agents.shim import attempt_files
 from bmad_autopilot.core.errors import UsageError
-from tests.agents.strange import (
+from tests.agents.unknown_events import (
     ENDINGS,
     EXIT_0,
     EXIT_1,
@@ -25,7 +36,9 @@ from tests.agents.strange import (
 )
 
 SESSION = "3f2b8a10-0000-4000-8000-000000000001"
-REQUEST = Request("Fix it.", SESSION, "/w", permissions=Permissions(("git commit", "npm test"), ("git push",)))
+REQUEST = AgentRequest(
+    "Fix it.", SESSION, "/w", permissions=Permissions(("git commit", "npm test"), ("git push",))
+)
 
 
 def event(kind: str, **data: Any) -> Json:
@@ -55,7 +68,7 @@ DENIED = event(
 FAILURE = event("model.call_failure", statusCode=429, errorMessage="slow down", retryAttempt=0)
 
 
-def judge(events: list[Event], ending: Ending = EXIT_0, before: Spend | None = None) -> Verdict:
+def judge(events: list[Event], ending: ProcessEnding = EXIT_0, before: Spend | None = None) -> AttemptVerdict:
     return COPILOT.judge(events, ending, before or Spend())
 
 
@@ -158,7 +171,7 @@ def test_a_failure_is_told_apart_by_its_type_and_status(last: Json, outcome: Out
 
 
 def test_a_limit_has_the_clients_own_word() -> None:
-    assert judge(heard(TURN, error("quota")), EXIT_1).limit == Limit("quota")
+    assert judge(heard(TURN, error("quota")), EXIT_1).limit == UsageLimit("quota")
 
 
 def test_a_failure_it_tried_again_after_does_not_count() -> None:
@@ -189,7 +202,7 @@ def test_a_wrong_option_gives_its_message() -> None:
 
 
 def test_a_cancelled_call_is_cancelled() -> None:
-    assert judge(heard(TURN, IDLE, result()), Ending(endings.CANCEL)).outcome is Outcome.CANCELLED
+    assert judge(heard(TURN, IDLE, result()), ProcessEnding(attempt_files.CANCEL)).outcome is Outcome.CANCELLED
 
 
 # -- what was only said
@@ -223,7 +236,7 @@ def test_a_limit_that_is_quoted_parks_nobody() -> None:
 def test_it_can_be_followed() -> None:
     retry = event("assistant.turn_retry", reason="transient_auth_error")
     events = heard(SKILLS, TURN, says("One."), USE, DENIED, retry, error("query"), IDLE, result(1))
-    assert [line for one in events for line in COPILOT.lines(one)] == [
+    assert [line for one in events for line in COPILOT.format_event(one)] == [
         "One.",
         "bash  git push",
         "  failed: Denied.",
@@ -231,12 +244,12 @@ def test_it_can_be_followed() -> None:
         "failed: the very message",
         "failed (exit code 1): 2 premium requests, 6 s",
     ]
-    assert COPILOT.lines(heard(result())[0]) == ["completed: 2 premium requests, 6 s"]
+    assert COPILOT.format_event(heard(result())[0]) == ["completed: 2 premium requests, 6 s"]
 
 
 SAMPLES = [SKILLS, TURN, USE, DENIED, FAILURE, IDLE, says("x"), result(), *(row[0] for row in ERRORS)]
 
 
 @given(streams(SAMPLES), ENDINGS, SPENDS)
-def test_no_stream_of_events_is_too_strange(events: list[Event], ending: Ending, before: Spend) -> None:
+def test_no_stream_of_events_is_too_strange(events: list[Event], ending: ProcessEnding, before: Spend) -> None:
     stands(COPILOT, events, ending, before)

@@ -3,13 +3,21 @@
 import pytest
 from hypothesis import given
 
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    TEXT,
+    Agent,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    ProcessEnding,
+    Spend,
+)
 from bmad_autopilot.agents.cursor import CURSOR, MAX_ARGUMENT
-from bmad_autopilot.agents.events import ERROR, TEXT, Event
-from bmad_autopilot.agents.outcomes import Outcome, Spend, Verdict
-from bmad_autopilot.agents.protocol import Agent, Ending, Request
-from bmad_autopilot.agents.shim import endings
+from bmad_autopilot.agents.shim import attempt_files
 from bmad_autopilot.core.errors import UsageError
-from tests.agents.strange import (
+from tests.agents.unknown_events import (
     ENDINGS,
     EXIT_0,
     EXIT_1,
@@ -23,7 +31,7 @@ from tests.agents.strange import (
 )
 
 SESSION = "c6b62c6f-7ead-4fd6-9922-e952131177ff"
-REQUEST = Request("/bmad-dev-story 1-1", "0b5e", "/w")
+REQUEST = AgentRequest("/bmad-dev-story 1-1", "0b5e", "/w")
 
 INIT: Json = {
     "type": "system",
@@ -49,7 +57,7 @@ def result(subtype: str = "success", is_error: object = False, text: str = "All 
     return {"type": "result", "subtype": subtype, "is_error": is_error, "duration_ms": 5234, "result": text}
 
 
-def judge(events: list[Event], ending: Ending = EXIT_0) -> Verdict:
+def judge(events: list[Event], ending: ProcessEnding = EXIT_0) -> AttemptVerdict:
     return CURSOR.judge(events, ending, Spend())
 
 
@@ -91,7 +99,7 @@ def test_no_result_is_judged_by_what_ended_it() -> None:
     assert judge(heard(INIT, says("Done."))).outcome is Outcome.CRASHED
     assert judge(heard(INIT), STALL).outcome is Outcome.STALLED
     assert judge(heard(INIT, result()), STALL).outcome is Outcome.COMPLETED
-    assert judge(heard(INIT, result()), Ending(endings.CANCEL)).outcome is Outcome.CANCELLED
+    assert judge(heard(INIT, result()), ProcessEnding(attempt_files.CANCEL)).outcome is Outcome.CANCELLED
     assert judge([Event(0.0, ERROR, "Not logged in")], EXIT_1).message == "Not logged in"
 
 
@@ -109,7 +117,7 @@ def test_a_limit_that_is_quoted_parks_nobody() -> None:
 
 def test_it_can_be_followed() -> None:
     events = heard(INIT, says("One."), CALL, result())
-    assert [line for event in events for line in CURSOR.lines(event)] == [
+    assert [line for event in events for line in CURSOR.format_event(event)] == [
         f"Cursor  auto  session {SESSION}",
         "One.",
         "shell  npm test",
@@ -118,5 +126,5 @@ def test_it_can_be_followed() -> None:
 
 
 @given(streams([INIT, CALL, says("x"), result(), result("error", True)]), ENDINGS, SPENDS)
-def test_no_stream_of_events_is_too_strange(events: list[Event], ending: Ending, before: Spend) -> None:
+def test_no_stream_of_events_is_too_strange(events: list[Event], ending: ProcessEnding, before: Spend) -> None:
     stands(CURSOR, events, ending, before)

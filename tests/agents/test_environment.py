@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.environment import Identity, agent_environment
+from bmad_autopilot.agents.environment import AgentIdentity, agent_environment
 from bmad_autopilot.core.errors import UsageError
 
 TOKEN = "ghp_" + "Ab1" * 12
-IDENTITY = Identity(
+IDENTITY = AgentIdentity(
     "robot (BMAD Autopilot)", "robot@bmad-autopilot.invalid", ("A Person", "person@example.invalid")
 )
 
@@ -78,9 +78,11 @@ def user(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def made(
-    outer: dict[str, str], private: Path, *passed: str, identity: Identity | None = IDENTITY
+    outer: dict[str, str], private: Path, *passed: str, identity: AgentIdentity | None = IDENTITY
 ) -> dict[str, str]:
-    return agent_environment(outer, variables=("AGENT_*",), passed=passed, private=str(private), identity=identity)
+    return agent_environment(
+        outer, variables=("AGENT_*",), pass_through=passed, temp_folder=str(private), identity=identity
+    )
 
 
 def run(
@@ -307,7 +309,11 @@ def test_a_name_must_be_one(user: dict[str, str], private: Path, name: str) -> N
 
 def test_an_agents_own_variables_never_bring_a_forge_token(user: dict[str, str], private: Path) -> None:
     environment = agent_environment(
-        user, variables=("GH_*", "GITHUB_TOKEN", "GIT_CONFIG_*"), passed=(), private=str(private), identity=None
+        user,
+        variables=("GH_*", "GITHUB_TOKEN", "GIT_CONFIG_*"),
+        pass_through=(),
+        temp_folder=str(private),
+        identity=None,
     )
     assert TOKEN not in environment.values()
     assert environment["GIT_CONFIG_COUNT"] != "1"
@@ -327,5 +333,5 @@ names = st.from_regex(r"[A-Z_]{1,12}(TOKEN|SECRET|PASSWORD|API_KEY)", fullmatch=
 @given(names, st.sampled_from(["", "XDG_", "LC_", "MISE_", "ASDF_", "FNM_", "GIT_", "GH_", "NPM_CONFIG_"]))
 def test_no_unnamed_secret_gets_in(name: str, prefix: str) -> None:
     outer = {"PATH": "/bin", "HOME": "/root", prefix + name: "s3cr3t-v4lue-77"}
-    environment = agent_environment(outer, variables=(), passed=(), private="/p", identity=IDENTITY)
+    environment = agent_environment(outer, variables=(), pass_through=(), temp_folder="/p", identity=IDENTITY)
     assert "s3cr3t-v4lue-77" not in environment.values()

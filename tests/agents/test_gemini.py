@@ -5,26 +5,29 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bmad_autopilot.agents.events import ERROR, TEXT, Event
-from bmad_autopilot.agents.gemini import GEMINI
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from bmad_autopilot.agents.protocol import Agent, Ending, Permissions, Request
-from bmad_autopilot.agents.shim import endings
-from bmad_autopilot.core.errors import UsageError
-from tests.agents.strange import (
-    ENDINGS,
-    EXIT_0,
-    SPENDS,
-    STALL,
-    Json,
-    does_not_park,
-    heard,
-    stands,
-    streams,
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    TEXT,
+    Agent,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    Permissions,
+    ProcessEnding,
+    Spend,
+    Tokens,
+    UsageLimit,
 )
+from bmad_autopilot.agents.gemini import GEMINI
+from bmad_autopilot.agents.shim import attempt_files
+from bmad_autopilot.core.errors import UsageError
+from tests.agents.unknown_events import ENDINGS, EXIT_0, SPENDS, STALL, Json, does_not_park, heard, stands, streams
 
 SESSION = "3f2b8a10-0000-4000-8000-000000000001"
-REQUEST = Request("Fix it.", SESSION, "/w", permissions=Permissions(("git commit", "npm test"), ("git push",)))
+REQUEST = AgentRequest(
+    "Fix it.", SESSION, "/w", permissions=Permissions(("git commit", "npm test"), ("git push",))
+)
 
 INIT: Json = {"type": "init", "session_id": SESSION, "model": "gemini-2.5-pro"}
 USER: Json = {"type": "message", "role": "user", "content": "Fix it."}
@@ -60,7 +63,7 @@ def broken(message: str = "[API Error: m]") -> Json:
     return {"type": "result", "status": "error", "error": {"type": "unknown", "message": message}, "stats": {}}
 
 
-def judge(events: list[Event], ending: Ending = EXIT_0, before: Spend | None = None) -> Verdict:
+def judge(events: list[Event], ending: ProcessEnding = EXIT_0, before: Spend | None = None) -> AttemptVerdict:
     return GEMINI.judge(events, ending, before or Spend())
 
 
@@ -152,25 +155,25 @@ CODES = [
 
 @pytest.mark.parametrize(("code", "outcome"), CODES)
 def test_a_failure_is_told_apart_by_its_exit_code(code: int, outcome: Outcome) -> None:
-    verdict = judge(heard(INIT, broken()), Ending(endings.EXIT, code))
+    verdict = judge(heard(INIT, broken()), ProcessEnding(attempt_files.EXIT, code))
     assert (verdict.outcome, verdict.message) == (outcome, "[API Error: m]")
-    assert verdict.limit == (Limit("api") if outcome is Outcome.LIMIT else None)
+    assert verdict.limit == (UsageLimit("api") if outcome is Outcome.LIMIT else None)
 
 
 @pytest.mark.parametrize("code", [145, 173, 244, 1, 0])
 def test_a_status_counts_only_beside_a_failed_result(code: int) -> None:
-    assert judge(heard(INIT), Ending(endings.EXIT, code)).outcome is Outcome.CRASHED
+    assert judge(heard(INIT), ProcessEnding(attempt_files.EXIT, code)).outcome is Outcome.CRASHED
 
 
 def test_its_own_codes_need_no_result() -> None:
     said = [Event(0.0, ERROR, line) for line in ("Warning: Basic terminal detected", "Please set an Auth method")]
-    verdict = judge(said, Ending(endings.EXIT, 41))
+    verdict = judge(said, ProcessEnding(attempt_files.EXIT, 41))
     assert (verdict.outcome, verdict.message) == (Outcome.AUTH, "Please set an Auth method")
 
 
 def test_a_good_end_stands_and_silence_is_judged_by_what_ended_it() -> None:
     assert judge(heard(INIT, DONE), STALL).outcome is Outcome.COMPLETED
-    assert judge(heard(INIT, DONE), Ending(endings.CANCEL)).outcome is Outcome.CANCELLED
+    assert judge(heard(INIT, DONE), ProcessEnding(attempt_files.CANCEL)).outcome is Outcome.CANCELLED
     assert judge(heard(INIT, says("Done."))).outcome is Outcome.CRASHED
     assert judge(heard(INIT), STALL).outcome is Outcome.STALLED
 
@@ -202,7 +205,7 @@ def test_a_limit_that_is_quoted_parks_nobody() -> None:
 def test_it_can_be_followed() -> None:
     warning = {"type": "error", "severity": "warning", "message": "slow"}
     events = heard(INIT, USER, says("One."), USE, REFUSED, warning, DONE)
-    assert [line for event in events for line in GEMINI.lines(event)] == [
+    assert [line for event in events for line in GEMINI.format_event(event)] == [
         f"Gemini  gemini-2.5-pro  session {SESSION}",
         "One.",
         "run_shell_command  git push",
@@ -210,12 +213,12 @@ def test_it_can_be_followed() -> None:
         "trouble: slow",
         "completed: 550 tokens, 3 s",
     ]
-    assert GEMINI.lines(heard(broken())[0]) == ["failed: [API Error: m]"]
+    assert GEMINI.format_event(heard(broken())[0]) == ["failed: [API Error: m]"]
 
 
 SAMPLES: list[dict[str, Any]] = [INIT, USER, USE, REFUSED, DONE, says("x"), broken()]
 
 
 @given(streams(SAMPLES), ENDINGS, SPENDS)
-def test_no_stream_of_events_is_too_strange(events: list[Event], ending: Ending, before: Spend) -> None:
+def test_no_stream_of_events_is_too_strange(events: list[Event], ending: ProcessEnding, before: Spend) -> None:
     stands(GEMINI, events, ending, before)

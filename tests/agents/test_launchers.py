@@ -16,16 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.attempts import Spec
-from bmad_autopilot.agents.events import read_events
-from bmad_autopilot.agents.launchers import MAX_WORD, PRESETS, Launcher, launch, launcher_from, stop_argv
-from bmad_autopilot.agents.protocol import Call
-from bmad_autopilot.agents.starting import Limits, start
-from bmad_autopilot.agents.watching import cancel
+from bmad_autopilot.agents.adapter import AgentCall, read_events
+from bmad_autopilot.agents.attempt import CallSpec
+from bmad_autopilot.agents.launchers import (
+    MAX_ARGUMENT,
+    PRESETS,
+    Launcher,
+    launch_argv,
+    launcher_from_settings,
+    stop_argv,
+)
+from bmad_autopilot.agents.monitor import cancel_attempt
+from bmad_autopilot.agents.start import TimeLimits, start_attempt
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.project.custom import CustomLauncher
-from bmad_autopilot.project.schema import KINDS
-from tests.agents.stubs import finish, repository
+from bmad_autopilot.project.config import CustomLauncher
+from bmad_autopilot.project.config_schema import KINDS
+from tests.support.agent_stubs import finish, init_repository
 
 ODD = "a 'b' \"c\" $(touch hacked) `touch hacked`\n; {name} ${HOME} \\ * ü & | > x"
 SECONDS = 20.0
@@ -77,13 +83,13 @@ def worktree(tmp_path: Path) -> Path:
 
 
 def command(kind: str, worktree: Path, *call: str, attempt: str = ATTEMPT, **environment: str) -> list[str]:
-    launcher = launcher_from("mine", SETTINGS[kind])
+    launcher = launcher_from_settings("mine", SETTINGS[kind])
     place = {"worktree": str(worktree), "name": "bmad-1-1", "attempt": attempt}
-    return list(launch(launcher, call, environment=environment, **place))
+    return list(launch_argv(launcher, call, environment=environment, **place))
 
 
 def stopping(kind: str, worktree: Path, attempt: str = ATTEMPT) -> list[str]:
-    launcher = launcher_from("mine", SETTINGS[kind])
+    launcher = launcher_from_settings("mine", SETTINGS[kind])
     return list(stop_argv(launcher, worktree=str(worktree), name="bmad-1-1", attempt=attempt))
 
 
@@ -264,18 +270,25 @@ def test_with_nothing_to_stop_it_is_done_at_once(kind: str, far: Path, worktree:
 @linux
 def test_a_cancelled_attempt_is_stopped_behind_its_launcher(far: Path, tmp_path: Path) -> None:
     """Through the real shim, whose environment for the stop carries the marker."""
-    tree = repository(tmp_path / "tree")
+    tree = init_repository(tmp_path / "tree")
     place = {"worktree": str(tree), "name": "bmad-1-1", "attempt": uuid.uuid4().hex}
-    launcher = launcher_from("mine", SETTINGS["docker"])
+    launcher = launcher_from_settings("mine", SETTINGS["docker"])
     docker = str(tmp_path / "programs" / "docker")
-    argv = launch(launcher, ["sh", "-c", "echo ready; sleep 120 & wait"], environment={}, **place)
+    argv = launch_argv(launcher, ["sh", "-c", "echo ready; sleep 120 & wait"], environment={}, **place)
     stop = stop_argv(launcher, **place)
     known = (place["attempt"], "mine", "dev", "1-1", "session", str(tree), ())
-    spec = Spec(*known, time.time(), stop=(docker, *stop[1:]))
+    spec = CallSpec(*known, time.time(), stop=(docker, *stop[1:]))
     folder = str(tmp_path / "attempt")
-    start(folder, spec, Call((docker, *argv[1:])), environment=os.environ, limits=Limits(60, 0, 0.5), prompt="")
+    start_attempt(
+        folder,
+        spec,
+        AgentCall((docker, *argv[1:])),
+        environment=os.environ,
+        limits=TimeLimits(60, 0, 0.5),
+        prompt="",
+    )
     wait_for(lambda: any(event.data == "ready" for event, _ in read_events(f"{folder}/events.jsonl")))
-    assert cancel(folder, "enough")
+    assert cancel_attempt(folder, "enough")
     result = finish(Path(folder))
     assert (result.by, result.problems) == ("cancel", ())
     assert marked(place["attempt"]) == set()
@@ -285,7 +298,7 @@ def test_a_stop_of_the_users_own(worktree: Path) -> None:
     settings = CustomLauncher(
         "docker", "box", (), ("docker", "kill", "{target}-{name}", "{attempt}", "{worktree}")
     )
-    argv = stop_argv(launcher_from("x", settings), worktree=str(worktree), name="n", attempt="a")
+    argv = stop_argv(launcher_from_settings("x", settings), worktree=str(worktree), name="n", attempt="a")
     assert argv == ("docker", "kill", "box-n", "a", str(worktree))
 
 
@@ -299,17 +312,19 @@ def test_every_kind_has_a_preset() -> None:
 
 
 def test_the_users_words_replace_the_kinds_and_its_stop_follows() -> None:
-    own = launcher_from("far", CustomLauncher("ssh", "h", ("ssh", "-p", "22", "{target}")))
+    own = launcher_from_settings("far", CustomLauncher("ssh", "h", ("ssh", "-p", "22", "{target}")))
     assert own == Launcher("far", ("ssh", "-p", "22", "{target}"), (), True, ("SSH_AUTH_SOCK",), "h")
-    own = launcher_from("dev", CustomLauncher("devcontainer", None, ("devcontainer", "exec", "--id-label", "a=b")))
+    own = launcher_from_settings(
+        "dev", CustomLauncher("devcontainer", None, ("devcontainer", "exec", "--id-label", "a=b"))
+    )
     place = {"worktree": "/w", "name": "n", "attempt": "a"}
     assert stop_argv(own, **place)[:5] == ("devcontainer", "exec", "--id-label", "a=b", "sh")
 
 
 def test_a_launcher_sees_only_what_its_kind_needs() -> None:
-    assert "DOCKER_HOST" in launcher_from("x", SETTINGS["docker"]).variables
-    assert launcher_from("x", SETTINGS["ssh"]).variables == ("SSH_AUTH_SOCK",)
-    assert launcher_from("x", SETTINGS["own"]).variables == ()
+    assert "DOCKER_HOST" in launcher_from_settings("x", SETTINGS["docker"]).variables
+    assert launcher_from_settings("x", SETTINGS["ssh"]).variables == ("SSH_AUTH_SOCK",)
+    assert launcher_from_settings("x", SETTINGS["own"]).variables == ()
 
 
 # What is refused
@@ -320,10 +335,10 @@ BAD = ["", "-x", "a b", "a;b", "$(x)", "a\n", "é", "../x", "x" * 300, "a\0"]
 @pytest.mark.parametrize("bad", BAD)
 def test_no_odd_name_or_id_gets_anywhere(bad: str) -> None:
     for kind in SETTINGS:
-        launcher = launcher_from("x", SETTINGS[kind])
+        launcher = launcher_from_settings("x", SETTINGS[kind])
         for place in ({"name": bad, "attempt": "a"}, {"name": "n", "attempt": bad}):
             with pytest.raises(UsageError):
-                launch(launcher, ["x"], worktree="/w", environment={}, **place)
+                launch_argv(launcher, ["x"], worktree="/w", environment={}, **place)
             with pytest.raises(UsageError):
                 stop_argv(launcher, worktree="/w", **place)
 
@@ -342,23 +357,25 @@ def test_no_odd_name_or_id_gets_anywhere(bad: str) -> None:
 )
 def test_what_cannot_be_passed_on_is_refused(call: list[str], worktree: str, environment: dict[str, str]) -> None:
     with pytest.raises(UsageError):
-        launch(PRESETS["docker"], call, worktree=worktree, name="n", attempt="a", environment=environment)
+        launch_argv(PRESETS["docker"], call, worktree=worktree, name="n", attempt="a", environment=environment)
 
 
 def test_ssh_has_room_for_one_word_only() -> None:
     def long(length: int) -> tuple[str, ...]:
         place = {"worktree": "/w", "name": "n", "attempt": "a"}
-        return launch(PRESETS["ssh"], ["x", "y" * length], environment={}, **place)
+        return launch_argv(PRESETS["ssh"], ["x", "y" * length], environment={}, **place)
 
-    assert len(long(MAX_WORD - 100)[-1]) <= MAX_WORD
+    assert len(long(MAX_ARGUMENT - 100)[-1]) <= MAX_ARGUMENT
     with pytest.raises(UsageError, match="too long"):
-        long(MAX_WORD)
+        long(MAX_ARGUMENT)
 
 
 @given(st.lists(st.text(max_size=20).map(lambda word: word.replace("\0", "")), max_size=5))
 def test_no_word_is_lost_or_split(words: list[str]) -> None:
     place = {"worktree": "/w w", "name": "n", "attempt": "a"}
-    plain = launch(PRESETS["docker"]._replace(target="{name}"), ["x", *words], environment={"A": "b c"}, **place)
+    plain = launch_argv(
+        PRESETS["docker"]._replace(target="{name}"), ["x", *words], environment={"A": "b c"}, **place
+    )
     assert plain == ("docker", "exec", "-i", "-w", "/w w", "{name}", "env", "A=b c", "BMAD_ATTEMPT=a", "x", *words)
-    line = launch(PRESETS["ssh"], ["x", *words], environment={}, **place)[-1]
+    line = launch_argv(PRESETS["ssh"], ["x", *words], environment={}, **place)[-1]
     assert shlex.split(line) == ["cd", "/w w", "&&", "exec", "env", "BMAD_ATTEMPT=a", "x", *words]

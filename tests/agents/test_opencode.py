@@ -6,13 +6,25 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bmad_autopilot.agents.events import ERROR, TEXT, Event
+from bmad_autopilot.agents.adapter import (
+    ERROR,
+    TEXT,
+    Agent,
+    AgentCall,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    Permissions,
+    ProcessEnding,
+    Spend,
+    Tokens,
+    UsageLimit,
+)
 from bmad_autopilot.agents.opencode import OPENCODE
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from bmad_autopilot.agents.protocol import Agent, Call, Ending, Permissions, Request
-from bmad_autopilot.agents.shim import endings
+from bmad_autopilot.agents.shim import attempt_files
 from bmad_autopilot.core.errors import UsageError
-from tests.agents.strange import (
+from tests.agents.unknown_events import (
     ENDINGS,
     EXIT_0,
     EXIT_1,
@@ -26,7 +38,7 @@ from tests.agents.strange import (
 )
 
 SESSION = "ses_e1e463c14ffeauN3unlndXHVjI"
-REQUEST = Request("Fix it.", "0b5e", "/w", permissions=Permissions(("git commit", "npm test"), ("git push",)))
+REQUEST = AgentRequest("Fix it.", "0b5e", "/w", permissions=Permissions(("git commit", "npm test"), ("git push",)))
 
 
 def event(kind: str, **more: Any) -> Json:
@@ -54,12 +66,12 @@ def error(name: str = "APIError", **data: Any) -> Json:
     return event("error", error={"name": name, "data": {"message": "the very message", **data}})
 
 
-def judge(events: list[Event], ending: Ending = EXIT_0, before: Spend | None = None) -> Verdict:
+def judge(events: list[Event], ending: ProcessEnding = EXIT_0, before: Spend | None = None) -> AttemptVerdict:
     return OPENCODE.judge(events, ending, before or Spend())
 
 
 def rules(permissions: Permissions) -> Any:
-    call: Call = OPENCODE.call(REQUEST._replace(permissions=permissions))
+    call: AgentCall = OPENCODE.call(REQUEST._replace(permissions=permissions))
     return json.loads(call.environment["OPENCODE_PERMISSION"])
 
 
@@ -186,9 +198,9 @@ def test_a_limit_says_when_it_opens() -> None:
     def at(after: Any) -> Any:
         return judge(heard(error(statusCode=429, responseHeaders={"retry-after": after})), EXIT_1).limit
 
-    assert at("60") == Limit("api", 1_794_788_473.265)
+    assert at("60") == UsageLimit("api", 1_794_788_473.265)
     for strange in ("Mon, 16 Nov 2026 00:21:36 GMT", "-1", "", "٣", "9" * 30, 60, None):
-        assert at(strange) == Limit("api")
+        assert at(strange) == UsageLimit("api")
 
 
 def test_an_error_it_went_on_from_is_forgotten() -> None:
@@ -216,8 +228,8 @@ def test_silence_is_judged_by_what_ended_it() -> None:
 
 def test_completed_work_stands_and_a_cancelled_call_does_not() -> None:
     done = heard(START, finish())
-    assert judge(done, Ending(endings.TIME_LIMIT)).outcome is Outcome.COMPLETED
-    assert judge(done, Ending(endings.CANCEL)).outcome is Outcome.CANCELLED
+    assert judge(done, ProcessEnding(attempt_files.TIME_LIMIT)).outcome is Outcome.COMPLETED
+    assert judge(done, ProcessEnding(attempt_files.CANCEL)).outcome is Outcome.CANCELLED
 
 
 # -- what was only said
@@ -248,7 +260,7 @@ def test_it_can_be_followed() -> None:
     events = heard(
         START, tool(), tool("error", error="denied"), text("One.\nTwo."), finish(), error(statusCode=401)
     )
-    assert [line for one in events for line in OPENCODE.lines(one)] == [
+    assert [line for one in events for line in OPENCODE.format_event(one)] == [
         *("bash  git status", "bash  git status", "  failed: denied", "One.", "Two."),
         "completed: $0.00 for the last step",
         "failed: APIError 401 the very message",
@@ -259,5 +271,5 @@ SAMPLES = [START, tool(), tool("error"), text("x"), finish(), finish("tool-calls
 
 
 @given(streams(SAMPLES), ENDINGS, SPENDS)
-def test_no_stream_of_events_is_too_strange(events: list[Event], ending: Ending, before: Spend) -> None:
+def test_no_stream_of_events_is_too_strange(events: list[Event], ending: ProcessEnding, before: Spend) -> None:
     stands(OPENCODE, events, ending, before)

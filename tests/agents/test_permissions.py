@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.allowed_programs import DENIED, GIT, PROGRAMS_OF, READERS
-from bmad_autopilot.agents.command_rules import covers, plain
-from bmad_autopilot.agents.permissions import command_prefixes, permissions_for
-from bmad_autopilot.agents.protocol import Permissions
+from bmad_autopilot.agents.adapter import Permissions
+from bmad_autopilot.agents.command_rules import covers, normalize_commands
+from bmad_autopilot.agents.permissions import (
+    DENIED_COMMANDS,
+    GIT_COMMANDS,
+    PROGRAMS_BY_FILE,
+    READ_COMMANDS,
+    command_prefixes,
+    permissions_for,
+)
 from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.project.commands import detect_commands
 from bmad_autopilot.project.config import Commands
@@ -139,19 +145,19 @@ def test_a_developer_can_work(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_ours_stays_ours(tmp_path: Path, command: str) -> None:
-    for files in PROGRAMS_OF:
+    for files in PROGRAMS_BY_FILE:
         (tmp_path / files.split()[0].replace("*", "x")).write_text("")
     assert not may(permitted(tmp_path, Commands()), command)
 
 
-@pytest.mark.parametrize("files", PROGRAMS_OF)
+@pytest.mark.parametrize("files", PROGRAMS_BY_FILE)
 def test_a_languages_file_brings_its_tools(tmp_path: Path, files: str) -> None:
     for file in files.split():
         folder = tmp_path / file.replace("*", "x")
         folder.mkdir()
         (folder / file.replace("*", "x")).write_text("")
-        assert set(PROGRAMS_OF[files].split()) <= set(permitted(folder, Commands()).commands)
-    assert not set(PROGRAMS_OF[files].split()) & set(permitted(tmp_path / "none", Commands()).commands)
+        assert set(PROGRAMS_BY_FILE[files].split()) <= set(permitted(folder, Commands()).commands)
+    assert not set(PROGRAMS_BY_FILE[files].split()) & set(permitted(tmp_path / "none", Commands()).commands)
 
 
 @pytest.mark.parametrize("runner", ["python3", "uv run", "uv run --no-cache"])
@@ -182,7 +188,7 @@ def test_a_folder_with_odd_letters_gives_no_odd_rule(tmp_path: Path) -> None:
     script.parent.mkdir(parents=True)
     script.write_text("")
     permissions = permitted(odd, Commands())
-    assert plain("any client", permissions.commands) == list(permissions.commands)
+    assert normalize_commands("any client", permissions.commands) == list(permissions.commands)
     assert may(permissions, "python3 _bmad/scripts/x.py")
 
 
@@ -200,8 +206,8 @@ def test_everything_is_refused_to_root_with_a_way_out(tmp_path: Path) -> None:
 
 
 def test_the_lists_hold_plain_prefixes_without_doubles() -> None:
-    for prefixes in (GIT, READERS, DENIED):
-        assert plain("any client", prefixes) == list(prefixes)
+    for prefixes in (GIT_COMMANDS, READ_COMMANDS, DENIED_COMMANDS):
+        assert normalize_commands("any client", prefixes) == list(prefixes)
 
 
 @given(
@@ -209,11 +215,11 @@ def test_the_lists_hold_plain_prefixes_without_doubles() -> None:
 )
 def test_any_command_line_gives_plain_prefixes(command: str) -> None:
     for prefix in command_prefixes(command):
-        assert plain("any client", [prefix]) == [prefix]
-        assert not any(covers(denied, prefix) for denied in DENIED)
+        assert normalize_commands("any client", [prefix]) == [prefix]
+        assert not any(covers(denied, prefix) for denied in DENIED_COMMANDS)
 
 
-@pytest.mark.parametrize("denied", DENIED)
+@pytest.mark.parametrize("denied", DENIED_COMMANDS)
 def test_no_line_of_the_projects_opens_what_is_denied(denied: str) -> None:
     """Nor anything wider, such as the whole of git."""
     for line in (denied, f"{denied} x", f"true && {denied} --now"):

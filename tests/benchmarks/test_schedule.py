@@ -6,9 +6,9 @@ from statistics import fmean
 
 import pytest
 
-from benchmarks.flown import figures
 from benchmarks.schedule import SEED, better_bound, case, phase_ratio, phased, random_cases, ratio
-from bmad_autopilot.core.slots import least_makespan
+from benchmarks.scheduler_replay import replay_figures
+from bmad_autopilot.core.scheduling import least_makespan
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.soak)])
@@ -22,7 +22,7 @@ def test_the_schedule_meets_its_bars(count: int) -> None:
 @pytest.mark.parametrize("count", [60, pytest.param(400, marks=pytest.mark.soak)])
 def test_what_is_flown_meets_the_same_bars(count: int) -> None:
     """Played with the supervisor's own fleet: which epic is begun, and who gets an agent."""
-    found = [figures(one) for one in random_cases(SEED, count)]
+    found = [replay_figures(one) for one in random_cases(SEED, count)]
     assert fmean(one.ratio for one in found) <= 1.03
     assert max(one.ratio for one in found) <= 1.10
     assert max(one.most_open for one in found) <= 2.0

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.board.status_line import find_any_status
-from bmad_autopilot.board.stories import read_story
+from bmad_autopilot.board.story_file import read_story
 from bmad_autopilot.board.story_status import HEAD_BYTES, find_status, read_story_status
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.core.statuses import STORY_LIFE
-from bmad_autopilot.files import Text
+from bmad_autopilot.core.statuses import STORY_LIFECYCLE
+from bmad_autopilot.io.files import TextFile
 
 FORMS = [
     # text, raw, meaning, line
@@ -149,7 +149,7 @@ def test_the_short_reading_agrees_with_the_whole_one(tmp_path_factory, lines, en
     path = tmp_path_factory.getbasetemp() / "agree.md"
     raw = (b"\xef\xbb\xbf" if bom else b"") + end.join(lines).encode()
     path.write_bytes(raw)
-    text = Text(str(path), raw)
+    text = TextFile(str(path), raw)
 
     status = read_story(text).status
 
@@ -203,7 +203,7 @@ def test_the_quick_look_at_the_usual_form_finds_what_the_close_look_finds(lines,
     assert find_status(text) == find_any_status(text)
 
 
-@given(st.lists(LINES, max_size=25), st.sampled_from(STORY_LIFE), st.sampled_from(["\n", "\r\n"]))
+@given(st.lists(LINES, max_size=25), st.sampled_from(STORY_LIFECYCLE), st.sampled_from(["\n", "\r\n"]))
 def test_a_spliced_status_is_read_back(lines, new, end):
     text = end.join(lines)
     status = find_status(text)
@@ -223,7 +223,7 @@ def test_a_head_that_does_not_settle_it_is_read_further(tmp_path: Path, front: s
     path.write_text(front + "Status: review\n" + "text\n" * 5000)
 
     assert len(path.read_bytes()) > 2 * HEAD_BYTES
-    assert read_story_status(str(path)) == read_story(Text(str(path), path.read_bytes())).status
+    assert read_story_status(str(path)) == read_story(TextFile(str(path), path.read_bytes())).status
 
 
 def test_the_rest_of_a_large_file_is_not_read(tmp_path: Path):
@@ -243,8 +243,8 @@ def test_a_file_that_is_no_text_is_refused_with_its_place(tmp_path: Path, conten
 
     with pytest.raises(FileError) as caught:
         read_story_status(str(path))
-    assert caught.value.place is not None
-    assert caught.value.place.line == 1
+    assert caught.value.location is not None
+    assert caught.value.location.line == 1
 
 
 def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path):

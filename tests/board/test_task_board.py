@@ -6,14 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.board.sprint import board_from_text, read_board
-from bmad_autopilot.board.store import set_status
-from bmad_autopilot.board.task_board import batch_graph, batches_in_order, task_file, write_task_board
-from bmad_autopilot.board.task_rows import new_board, planned, task_rows
-from bmad_autopilot.board.tasks import Task, Tasks, read_tasks
+from bmad_autopilot.board.sprint_status import board_from_text, read_board
+from bmad_autopilot.board.sprint_status_writer import set_status
+from bmad_autopilot.board.task_board import (
+    batch_graph,
+    find_task_file,
+    ordered_batches,
+    plan_rows,
+    render_board,
+    task_rows,
+    write_task_board,
+)
+from bmad_autopilot.board.task_files import FlowTask, FlowTasks, read_tasks
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.core.statuses import Kind
-from bmad_autopilot.files import Text
+from bmad_autopilot.core.statuses import RowKind
+from bmad_autopilot.io.files import TextFile
 
 
 def add(folder: Path, name: str, needs: str = "none") -> None:
@@ -94,7 +101,7 @@ def test_a_row_finds_its_task_without_its_comment(tmp_path: Path) -> None:
     assert found["1-2-setup-2"] == "02_setup"
     assert found["1-3-login"] == "03_login"
     board = read_board(str(path))
-    assert task_file(board, board.rows["1-3-login"], str(tmp_path)) == str(tmp_path / "todo/03_login.md")
+    assert find_task_file(board, board.rows["1-3-login"], str(tmp_path)) == str(tmp_path / "todo/03_login.md")
 
 
 def test_a_rows_file_is_found_in_todo_and_in_done(tmp_path: Path) -> None:
@@ -102,12 +109,12 @@ def test_a_rows_file_is_found_in_todo_and_in_done(tmp_path: Path) -> None:
     plan(tmp_path)
     board = read_board(str(tmp_path / "sprint-status.yaml"))
     row = board.rows["1-1-setup"]
-    assert task_file(board, row, str(tmp_path)) == str(tmp_path / "todo/01_setup.md")
+    assert find_task_file(board, row, str(tmp_path)) == str(tmp_path / "todo/01_setup.md")
     (tmp_path / "done").mkdir()
     (tmp_path / "todo/01_setup.md").rename(tmp_path / "done/01_setup.md")
-    assert task_file(board, row, str(tmp_path)) == str(tmp_path / "done/01_setup.md")
+    assert find_task_file(board, row, str(tmp_path)) == str(tmp_path / "done/01_setup.md")
     (tmp_path / "done/01_setup.md").unlink()
-    assert task_file(board, row, str(tmp_path)) is None
+    assert find_task_file(board, row, str(tmp_path)) is None
 
 
 def test_a_comment_leads_nowhere_else(tmp_path: Path) -> None:
@@ -117,7 +124,7 @@ def test_a_comment_leads_nowhere_else(tmp_path: Path) -> None:
     path = tmp_path / "sprint-status.yaml"
     path.write_text(path.read_text().replace("task: 01_setup", "task: ../other"))
     board = read_board(str(path))
-    assert task_file(board, board.rows["1-1-setup"], str(tmp_path)) != str(tmp_path / "other.md")
+    assert find_task_file(board, board.rows["1-1-setup"], str(tmp_path)) != str(tmp_path / "other.md")
 
 
 def test_batches_wait_for_what_their_tasks_need(tmp_path: Path) -> None:
@@ -126,7 +133,7 @@ def test_batches_wait_for_what_their_tasks_need(tmp_path: Path) -> None:
     add(tmp_path, "06_last", "05")
     plan(tmp_path)
     board, tasks = read_board(str(tmp_path / "sprint-status.yaml")), read_tasks(str(tmp_path))
-    assert batch_graph(board, tasks).waits_for() == {"1": [], "2": [], "3": ["2"]}
+    assert batch_graph(board, tasks).dependencies() == {"1": [], "2": [], "3": ["2"]}
 
 
 def test_an_open_task_that_needs_a_later_one_comes_after_it(tmp_path: Path) -> None:
@@ -136,7 +143,7 @@ def test_an_open_task_that_needs_a_later_one_comes_after_it(tmp_path: Path) -> N
     add(tmp_path, "02_new")
     plan(tmp_path)
     board, tasks = read_board(str(tmp_path / "sprint-status.yaml")), read_tasks(str(tmp_path))
-    assert batches_in_order(board, tasks) == ["epic-2", "epic-1"]
+    assert ordered_batches(board, tasks) == ["epic-2", "epic-1"]
 
 
 def test_a_board_that_has_no_safe_place_is_left_alone(tmp_path: Path) -> None:
@@ -158,23 +165,23 @@ _NAMES = st.lists(
 
 
 def read_number(name: str) -> str:
-    from bmad_autopilot.board.task_names import split_stem
-    from bmad_autopilot.core.keys import number_of
+    from bmad_autopilot.board.task_table import split_stem
+    from bmad_autopilot.core.keys import normalize_number
 
-    return number_of(split_stem(name)[0])
+    return normalize_number(split_stem(name)[0])
 
 
 @given(_NAMES, st.integers(1, 5))
 def test_every_row_finds_its_task_again(names: list[str], most: int) -> None:
-    from bmad_autopilot.board.task_names import split_stem
+    from bmad_autopilot.board.task_table import split_stem
 
     made = []
     for name in names:
         id, slug = split_stem(name)
-        made.append(Task(id, read_number(name), slug, "", 1, (), f"/tasks/todo/{name}.md", "todo"))
-    tasks = Tasks("/tasks", tuple(made))
-    board = board_from_text(Text("board.yaml", new_board(planned(tasks, None, "features", most))))
+        made.append(FlowTask(id, read_number(name), slug, "", 1, (), f"/tasks/todo/{name}.md", "todo"))
+    tasks = FlowTasks("/tasks", tuple(made))
+    board = board_from_text(TextFile("board.yaml", render_board(plan_rows(tasks, None, "features", most))))
     found = {one.row.key: one.task.name if one.task else None for one in task_rows(board, tasks)}
     assert sorted(found.values(), key=str) == sorted(task.name for task in made)
-    assert len({row.number for row in board.of_kind(Kind.STORY)}) == len(made)
-    assert planned(tasks, board, "features", most) == []
+    assert len({row.number for row in board.of_kind(RowKind.STORY)}) == len(made)
+    assert plan_rows(tasks, board, "features", most) == []

@@ -6,18 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.board.workflow_status import State, WorkflowStatus, read_workflow_status
+from bmad_autopilot.board.workflow_status import WorkflowState, WorkflowStatus, read_workflow_status
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.files import Text, read_text
+from bmad_autopilot.io.files import TextFile, read_text
 
-D, R, P, S, C, U = State.DONE, State.REQUIRED, State.OPTIONAL, State.SKIPPED, State.CONDITIONAL, State.UNKNOWN
+D, R, P, S, C, U = (
+    WorkflowState.DONE,
+    WorkflowState.REQUIRED,
+    WorkflowState.OPTIONAL,
+    WorkflowState.SKIPPED,
+    WorkflowState.CONDITIONAL,
+    WorkflowState.UNKNOWN,
+)
 
 
 def read(text: str) -> WorkflowStatus:
-    return read_workflow_status(Text("bmm-workflow-status.yaml", text.encode()))
+    return read_workflow_status(TextFile("bmm-workflow-status.yaml", text.encode()))
 
 
-def rows(found: WorkflowStatus) -> list[tuple[str, str | None, State, str | None]]:
+def rows(found: WorkflowStatus) -> list[tuple[str, str | None, WorkflowState, str | None]]:
     return [(w.id, w.phase, w.state, w.path) for w in found.workflows]
 
 
@@ -52,7 +59,7 @@ SHAPES = {
     "a component of its own": (
         "app:\n  workflow_status:\n    - phase: 1\n      workflows:\n"
         "        - id: prd\n          status: recommended\n",
-        [("prd", "1", State.RECOMMENDED, None)],
+        [("prd", "1", WorkflowState.RECOMMENDED, None)],
     ),
 }
 
@@ -78,7 +85,7 @@ def test_lines_and_fields_are_kept():
 
     assert found.fields == {"project": "X", "selected_track": "method"}
     assert [(w.id, w.line, w.raw) for w in found.workflows] == [("prd", 4, "docs/a.md"), ("ux", 5, "later")]
-    assert [(d.code, d.place.line) for d in found.diagnostics] == [("unknown-status", 5)]
+    assert [(d.code, d.location.line) for d in found.diagnostics] == [("unknown-status", 5)]
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.md", "C:/x.md"])
@@ -86,7 +93,7 @@ def test_a_path_outside_the_project_is_said_and_not_kept(path):
     found = read(f"workflow_status:\n  prd: {path}\n")
 
     assert rows(found) == [("prd", None, D, None)]
-    assert [(d.code, d.place.line) for d in found.diagnostics] == [("unsafe-path", 2)]
+    assert [(d.code, d.location.line) for d in found.diagnostics] == [("unsafe-path", 2)]
 
 
 @pytest.mark.parametrize(
@@ -102,8 +109,8 @@ def test_a_path_outside_the_project_is_said_and_not_kept(path):
 def test_what_is_no_workflow_status_is_refused_with_its_line(text, line):
     with pytest.raises(FileError) as caught:
         read(text)
-    assert caught.value.place is not None
-    assert caught.value.place.line == line
+    assert caught.value.location is not None
+    assert caught.value.location.line == line
 
 
 @given(
@@ -128,7 +135,7 @@ def test_any_text_is_read_or_refused(pieces):
     try:
         read("".join(pieces))
     except FileError as error:
-        assert error.place is not None  # noqa: PT017
+        assert error.location is not None  # noqa: PT017
 
 
 # Read by hand: states in file order.

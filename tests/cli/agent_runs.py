@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bmad_autopilot.agents import watching
-from bmad_autopilot.agents.attempts import State, read_spec, state_of, write_spec
-from bmad_autopilot.project.excludes import ensure_excludes
+from bmad_autopilot.agents import monitor
+from bmad_autopilot.agents.attempt import AttemptState, attempt_state, read_call_spec, write_call_spec
+from bmad_autopilot.project.git_excludes import ensure_excludes
 from bmad_autopilot.project.root import find_root
 from bmad_autopilot.runs.layout import runs_folder
-from tests.agents.stubs import PATIENCE, begin, finish, until
-from tests.support import ProjectMaker, SampleProject
+from tests.support.agent_stubs import TIMEOUT, begin, finish, wait_until
+from tests.support.bmad_project import ProjectMaker, SampleProject
 
 RUN = "dev-story-20260101-120000"
 NAME = f"{RUN}/01-dev/1"
@@ -76,7 +76,7 @@ def call(sample: SampleProject, code: str, folder: Path | None = None, **told: o
     begin(folder, sample.root, code)
     finish(folder)
     if told:
-        write_spec(str(folder), replace(read_spec(str(folder)), **told))  # type: ignore[arg-type]
+        write_call_spec(str(folder), replace(read_call_spec(str(folder)), **told))  # type: ignore[arg-type]
     return folder
 
 
@@ -87,13 +87,13 @@ def under_way(sample: SampleProject, code: str = WAITS, folder: Path | None = No
     begin(folder, sample.root, code)
     try:
         events = folder / "events.jsonl"
-        until(lambda: events.exists() and events.stat().st_size, "its first word")
+        wait_until(lambda: events.exists() and events.stat().st_size, "its first word")
         yield folder
     finally:
-        if state_of(str(folder)) is State.RUNNING:
-            watching.cancel(str(folder), "the test is over")
-            watching.wait_for_any([str(folder)], PATIENCE)
-        finish(folder) if state_of(str(folder)) is not State.LOST else None
+        if attempt_state(str(folder)) is AttemptState.RUNNING:
+            monitor.cancel_attempt(str(folder), "the test is over")
+            monitor.wait_for_any([str(folder)], TIMEOUT)
+        finish(folder) if attempt_state(str(folder)) is not AttemptState.LOST else None
 
 
 def steady(text: str) -> str:

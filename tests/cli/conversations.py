@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from tests.terminals import COMMAND
-from tests.views.screen import Screen
+from tests.support.terminal_screen import Screen
+from tests.support.terminals import COMMAND
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 PATIENCE = 60.0

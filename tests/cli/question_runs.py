@@ -3,15 +3,15 @@
 import time
 from pathlib import Path
 
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
-from bmad_autopilot.runs.question import Question, Source
-from bmad_autopilot.runs.questions import ask
-from bmad_autopilot.runs.state import RunState, write_state
-from tests.support import SampleProject
+from bmad_autopilot.runs.question_file import QuestionSource, RunQuestion
+from bmad_autopilot.runs.questions import ask_question
+from bmad_autopilot.runs.state_file import RunState, write_state
+from tests.support.bmad_project import SampleProject
 
-WHICH = Question(
+WHICH = RunQuestion(
     "1-2-sign-in",
     "dev",
     1,
@@ -20,9 +20,9 @@ WHICH = Question(
     ("/health", "/ready"),
     "/ready",
     "critical_decision",
-    source=Source.AGENT,
+    source=QuestionSource.AGENT,
 )
-NAME = Question("1-3-sign-out", "code-review", 2, "What is the name of the table?")
+NAME = RunQuestion("1-3-sign-out", "code-review", 2, "What is the name of the table?")
 
 
 def run_of(sample: SampleProject) -> Path:
@@ -33,8 +33,8 @@ def run_of(sample: SampleProject) -> Path:
     return folder
 
 
-def asked(run: Path, question: Question, minutes: float = 5.0) -> Question:
-    return ask(str(run), question, time.time() - minutes * 60)
+def asked(run: Path, question: RunQuestion, minutes: float = 5.0) -> RunQuestion:
+    return ask_question(str(run), question, time.time() - minutes * 60)
 
 
 def state_folder(sample: SampleProject) -> str:

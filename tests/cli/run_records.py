@@ -10,9 +10,9 @@ from bmad_autopilot.cli import bmad
 from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
-from bmad_autopilot.runs.state import RunState, Status, checkpoint_digest, write_state
-from tests.support import SampleProject
-from tests.views.entries import BEGAN, STORY
+from bmad_autopilot.runs.state_file import RunState, RunStatus, checkpoint_digest, write_state
+from tests.support.bmad_project import SampleProject
+from tests.support.journal_entries import STARTED_AT, STORY
 
 DAY = 86_400.0
 
@@ -42,13 +42,15 @@ def checkpoint(run: str, step: int, name: str, **more: Any) -> dict[str, Any]:
     return {**made, **known, "head": None, "branch": "main", "tree": None, "ref": "", **more}
 
 
-def story_run(sample: SampleProject, status: Status = Status.COMPLETED, *, began: float = BEGAN) -> Path:
+def story_run(
+    sample: SampleProject, status: RunStatus = RunStatus.COMPLETED, *, began: float = STARTED_AT
+) -> Path:
     """A story with a question and a review round, each entry with the decision it came of."""
     folder = Path(make_run(runs_folder(str(sample.root)), "main", "epic-1", began))
     now = [began]
     journal = Journal(str(folder), lambda value: value, lambda: now[0])
     for kind, data, at in STORY:
-        now[0] = began + at - BEGAN
+        now[0] = began + at - STARTED_AT
         said: dict[str, Any] = dict(data)
         if kind == "accepted":
             page = {"step": 1, "name": "dev", "path": "artefacts/step-01-output.md"}
@@ -68,7 +70,7 @@ def story_run(sample: SampleProject, status: Status = Status.COMPLETED, *, began
     return folder
 
 
-def state_of(folder: Path, status: Status, at: float, **more: Any) -> None:
+def state_of(folder: Path, status: RunStatus, at: float, **more: Any) -> None:
     known = RunState(folder.name, "lean", folder.parent.name, at - 3600, at, status, (1, 2), 4, 6)
     write_state(str(folder), known._replace(checkpoint_id="a3f9b2", checkpoint_digest="a3f9b2" + "0" * 58, **more))
 
@@ -81,5 +83,5 @@ def small_run(
     journal = Journal(str(folder), lambda value: value)
     journal.append("run", target="epic-2", workflow={})
     journal.close()
-    state_of(folder, Status(status), at)
+    state_of(folder, RunStatus(status), at)
     return folder

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.agent_runs import NAME, RUN, call, project_with_stub
 from tests.cli.test_completion import complete, scripts
-from tests.support import ProjectMaker, run_bmad
+from tests.support.bmad_project import ProjectMaker, run_bmad
 
 __all__ = ["scripts"]  # a fixture
 
@@ -29,7 +29,7 @@ def test_the_quick_verbs_load_nothing_of_it(project: ProjectMaker, arguments: li
     assert "bmad_autopilot.cli" in loaded
     ours = [name for name in loaded if name.startswith(("bmad_autopilot.cli.agent", "bmad_autopilot.engine"))]
     assert ours == []
-    assert "bmad_autopilot.agents.attempts" not in loaded
+    assert "bmad_autopilot.agents.attempt" not in loaded
     assert "watchfiles" not in loaded
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.attempts import State, state_of
-from bmad_autopilot.agents.shim import records
-from tests.agents.stubs import PATIENCE
+from bmad_autopilot.agents.attempt import AttemptState, attempt_state
+from bmad_autopilot.agents.shim import attempt_files
 from tests.cli.agent_runs import NAME, RUN, attempt_of, call, project_with_stub, steady, under_way
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import COMMAND, assert_golden, piped
+from tests.support.agent_stubs import TIMEOUT
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.terminals import COMMAND, assert_golden, run_piped
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def read_until(child: subprocess.Popen[str], words: str) -> str:
 
 def ended(child: subprocess.Popen[str]) -> tuple[str, str]:
     try:
-        return child.communicate(timeout=PATIENCE)
+        return child.communicate(timeout=TIMEOUT)
     finally:
         child.kill()
         child.wait()
@@ -70,14 +70,14 @@ def test_ctrl_c_leaves_the_call_running(sample: SampleProject) -> None:
         assert "detached; the call goes on" in errors
         assert f"bmad agent attach {NAME}" in errors
         assert f"bmad agent cancel {NAME}" in errors
-        assert state_of(str(folder)) is State.RUNNING
+        assert attempt_state(str(folder)) is AttemptState.RUNNING
 
 
 def test_one_that_is_cancelled_meanwhile(sample: SampleProject) -> None:
     with under_way(sample):
         child = attach(sample)
         read_until(child, "ready")
-        assert piped("agent", "cancel", RUN, "--why", "enough of it", cwd=sample.root).returncode == 0
+        assert run_piped("agent", "cancel", RUN, "--why", "enough of it", cwd=sample.root).returncode == 0
         rest, _ = ended(child)
     assert child.returncode == 1
     assert "cancelled: enough of it" in rest
@@ -87,13 +87,13 @@ def test_one_whose_supervisor_is_killed(sample: SampleProject) -> None:
     with under_way(sample) as folder:
         child = attach(sample)
         read_until(child, "ready")
-        started = records.read_started(str(folder))
+        started = attempt_files.read_started(str(folder))
         assert started is not None
         os.kill(started[0], signal.SIGKILL)
         rest, _ = ended(child)
         assert child.returncode == 1
         assert f"settle it: bmad agent cancel {NAME}" in rest
-        assert piped("agent", "cancel", RUN, cwd=sample.root).returncode == 0
+        assert run_piped("agent", "cancel", RUN, cwd=sample.root).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_one_whose_supervisor_is_killed(sample: SampleProject) -> None:
 )
 def test_the_exit_code_says_how_it_ended(sample: SampleProject, code: str, agent: str, expected: int) -> None:
     call(sample, code, agent=agent)
-    done = piped("agent", "attach", "1-1", cwd=sample.root)
+    done = run_piped("agent", "attach", "1-1", cwd=sample.root)
     assert (done.returncode, done.stderr) == (expected, "")
-    alone = piped("agent", "attach", cwd=sample.root)
+    alone = run_piped("agent", "attach", cwd=sample.root)
     assert (alone.returncode, "no agent call is running" in alone.stderr) == (2, True)
 
 

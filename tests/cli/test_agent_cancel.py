@@ -6,13 +6,13 @@ import signal
 
 import pytest
 
-from bmad_autopilot.agents.attempts import State, state_of
-from bmad_autopilot.agents.shim import records
-from bmad_autopilot.agents.verdicts import is_harvested
-from tests.agents.stubs import until
+from bmad_autopilot.agents.attempt import AttemptState, attempt_state
+from bmad_autopilot.agents.shim import attempt_files
+from bmad_autopilot.agents.verdicts import has_verdict
 from tests.cli.agent_runs import NAME, RUN, attempt_of, call, project_with_stub, steady, under_way
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import assert_golden, piped
+from tests.support.agent_stubs import wait_until
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.terminals import assert_golden, run_piped
 
 WORKS = "import time\nopen('half.txt', 'w').write('half')\nprint('ready', flush=True)\ntime.sleep(1000)"
 
@@ -30,38 +30,38 @@ def kept_ref(text: str) -> str:
 
 def test_it_is_stopped_and_its_work_kept(sample: SampleProject) -> None:
     with under_way(sample, WORKS) as folder:
-        done = piped("agent", "cancel", RUN, "--why", "the wrong story", cwd=sample.root)
+        done = run_piped("agent", "cancel", RUN, "--why", "the wrong story", cwd=sample.root)
         assert (done.returncode, done.stderr) == (0, "")
-        assert state_of(str(folder)) is State.FINISHED
+        assert attempt_state(str(folder)) is AttemptState.FINISHED
     assert_golden("agent-cancel", steady(done.stdout))
     assert sample.git("show", f"{kept_ref(done.stdout)}:half.txt") == "half"
-    assert "cancelled: the wrong story" in piped("agent", "logs", cwd=sample.root).stdout
-    assert not is_harvested(str(folder)), "whoever asked for the call takes it in"
+    assert "cancelled: the wrong story" in run_piped("agent", "logs", cwd=sample.root).stdout
+    assert not has_verdict(str(folder)), "whoever asked for the call takes it in"
 
 
 def test_one_that_has_ended_is_not_cancelled(sample: SampleProject) -> None:
     call(sample, "print(1)")
-    done = piped("agent", "cancel", RUN, cwd=sample.root)
+    done = run_piped("agent", "cancel", RUN, cwd=sample.root)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"{NAME} is not running: finished\n"
 
 
 def test_one_that_was_never_started(sample: SampleProject) -> None:
     attempt_of(sample)
-    done = piped("agent", "cancel", RUN, cwd=sample.root)
+    done = run_piped("agent", "cancel", RUN, cwd=sample.root)
     assert done.returncode == 2
     assert "no agent has been called in this project yet" in done.stderr
 
 
 def test_a_lost_one_is_settled_and_its_work_kept(sample: SampleProject) -> None:
     with under_way(sample, WORKS) as folder:
-        started = records.read_started(str(folder))
+        started = attempt_files.read_started(str(folder))
         assert started is not None
         os.kill(started[0], signal.SIGKILL)
-        until(lambda: state_of(str(folder)) is State.LOST, "lost")
-        done = piped("agent", "cancel", "1-1", cwd=sample.root)
+        wait_until(lambda: attempt_state(str(folder)) is AttemptState.LOST, "lost")
+        done = run_piped("agent", "cancel", "1-1", cwd=sample.root)
         assert done.returncode == 0
-        assert state_of(str(folder)) is State.FINISHED
+        assert attempt_state(str(folder)) is AttemptState.FINISHED
     assert f"{NAME} was lost" in done.stdout
     assert sample.git("show", f"{kept_ref(done.stdout)}:half.txt") == "half"
 
@@ -70,18 +70,18 @@ def test_a_broken_project_does_not_keep_one_from_stopping_an_agent(sample: Sampl
     with under_way(sample, WORKS):
         sample.write("bmad-autopilot.toml", "agent = [")
         sample.board.write_bytes(b"\xff\xfe")
-        done = piped("agent", "cancel", RUN, cwd=sample.root)
+        done = run_piped("agent", "cancel", RUN, cwd=sample.root)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_reason_is_one_line_without_tricks(sample: SampleProject) -> None:
     with under_way(sample, WORKS) as folder:
-        piped("agent", "cancel", RUN, "--why", "\x1b[2J" + "long " * 500 + "\nend", cwd=sample.root)
+        run_piped("agent", "cancel", RUN, "--why", "\x1b[2J" + "long " * 500 + "\nend", cwd=sample.root)
         assert len((folder / "cancel").read_text()) < 600
-    text = piped("agent", "logs", cwd=sample.root).stdout
+    text = run_piped("agent", "logs", cwd=sample.root).stdout
     assert "\x1b" not in text
     assert text.splitlines()[-2].startswith("cancelled: �[2Jlong long")
 
 
 def test_a_run_must_be_named(sample: SampleProject) -> None:
-    assert piped("agent", "cancel", cwd=sample.root).returncode == 2
+    assert run_piped("agent", "cancel", cwd=sample.root).returncode == 2

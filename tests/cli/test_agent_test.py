@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.limits import limits_file, limits_folder, record_refusal
-from bmad_autopilot.agents.outcomes import Limit, Outcome
-from bmad_autopilot.agents.packages import PACKAGES
-from bmad_autopilot.cli.agent_advice import LOGIN, advice
-from tests.agents.stubs import PATIENCE, until
+from bmad_autopilot.agents.adapter import Outcome, UsageLimit
+from bmad_autopilot.agents.rate_limits import limits_file, limits_folder, record_refusal
+from bmad_autopilot.agents.registry import PACKAGES
+from bmad_autopilot.cli.agent_test import LOGIN, advice
 from tests.cli.agent_runs import steady
-from tests.cli.conftest import Machine
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import COMMAND, assert_golden, piped
+from tests.support.agent_stubs import TIMEOUT, wait_until
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.isolated_path import IsolatedPath
+from tests.support.terminals import COMMAND, assert_golden, run_piped
 
 FIND_WORD = "word=$(printf '%s' \"$1\" | sed -n 's/.*this word: //p')"
 
@@ -86,7 +86,7 @@ def left_behind(tmp_path: Path) -> list[str]:
 def test_one_that_works(sample: SampleProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GH_TOKEN", "hush-hush")
     monkeypatch.setenv("HANDED_ON", "from the settings")
-    done = piped("agent", "test", "good", cwd=sample.root)
+    done = run_piped("agent", "test", "good", cwd=sample.root)
     assert (done.returncode, done.stderr) == (0, "")
     assert_golden("agent-test", steady(done.stdout))
     seen = (tmp_path / "seen").read_text()
@@ -107,7 +107,7 @@ def test_one_that_works(sample: SampleProject, tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_one_that_does_not(sample: SampleProject, tmp_path: Path, name: str, says: str) -> None:
-    done = piped("agent", "test", name, cwd=sample.root)
+    done = run_piped("agent", "test", name, cwd=sample.root)
     assert (done.returncode, done.stderr) == (1, "")
     assert says in done.stdout
     assert f"{name} does not work here" in done.stdout
@@ -116,18 +116,18 @@ def test_one_that_does_not(sample: SampleProject, tmp_path: Path, name: str, say
 
 
 def test_its_last_words_are_shown(sample: SampleProject) -> None:
-    done = piped("agent", "test", "bad", cwd=sample.root)
+    done = run_piped("agent", "test", "bad", cwd=sample.root)
     assert "printed   I cannot\n" in done.stdout
     assert "printed   no such model\n" in done.stdout
 
 
 def test_a_model_can_be_asked_for(sample: SampleProject) -> None:
-    done = piped("agent", "test", "good", "--model", "tiny", "--keep", cwd=sample.root)
+    done = run_piped("agent", "test", "good", "--model", "tiny", "--keep", cwd=sample.root)
     assert "with tiny" in done.stdout
 
 
 def test_all_of_it_can_be_kept(sample: SampleProject, tmp_path: Path) -> None:
-    done = piped("agent", "test", "good", "--keep", cwd=sample.root)
+    done = run_piped("agent", "test", "good", "--keep", cwd=sample.root)
     found = re.search(r"^kept +([^:]+):", done.stdout, re.M)
     assert found is not None
     assert found[1].startswith(str(tmp_path / "temporary"))
@@ -136,12 +136,12 @@ def test_all_of_it_can_be_kept(sample: SampleProject, tmp_path: Path) -> None:
 
 
 def test_one_that_only_begins_the_work_is_judged_by_the_file(sample: SampleProject) -> None:
-    done = piped("agent", "test", "later", cwd=sample.root)
+    done = run_piped("agent", "test", "later", cwd=sample.root)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_launcher_is_left_out_and_that_is_said(sample: SampleProject) -> None:
-    done = piped("agent", "test", "boxed", cwd=sample.root)
+    done = run_piped("agent", "test", "boxed", cwd=sample.root)
     assert done.returncode == 0
     assert "launcher  box is left out" in done.stdout
 
@@ -153,11 +153,11 @@ def test_ctrl_c_ends_the_call_too(sample: SampleProject, tmp_path: Path) -> None
         return list((tmp_path / "temporary").glob("bmad-agent-test-*/*/pid"))
 
     try:
-        until(pids, "the agent runs")
+        wait_until(pids, "the agent runs")
         (path,) = pids()
         agent = int(path.read_text())
         child.send_signal(signal.SIGINT)
-        child.communicate(timeout=PATIENCE)
+        child.communicate(timeout=TIMEOUT)
     finally:
         child.kill()
         child.wait()
@@ -167,22 +167,22 @@ def test_ctrl_c_ends_the_call_too(sample: SampleProject, tmp_path: Path) -> None
 
 
 def test_an_agent_that_nobody_knows(sample: SampleProject) -> None:
-    done = piped("agent", "test", "claud", cwd=sample.root)
+    done = run_piped("agent", "test", "claud", cwd=sample.root)
     assert done.returncode == 2
     assert "there is no agent 'claud'" in done.stderr
 
 
-def test_one_that_is_not_installed_says_how_to_get_it(sample: SampleProject, machine: Machine) -> None:
-    done = piped("agent", "test", "codex", cwd=sample.root)
+def test_one_that_is_not_installed_says_how_to_get_it(sample: SampleProject, machine: IsolatedPath) -> None:
+    done = run_piped("agent", "test", "codex", cwd=sample.root)
     assert done.returncode == 1
     assert "fix: npm install -g @openai/codex" in done.stdout
 
 
-def test_a_parked_account_is_left_alone(sample: SampleProject, machine: Machine, tmp_path: Path) -> None:
+def test_a_parked_account_is_left_alone(sample: SampleProject, machine: IsolatedPath, tmp_path: Path) -> None:
     now = time.time()
     path = limits_file(limits_folder(os.environ), "claude", os.environ)
-    record_refusal(path, "claude", Limit("five_hour", now + 3600), now, lambda: 0.0)
-    done = piped("agent", "test", "claude", cwd=sample.root)
+    record_refusal(path, "claude", UsageLimit("five_hour", now + 3600), now, lambda: 0.0)
+    done = run_piped("agent", "test", "claude", cwd=sample.root)
     assert done.returncode == 1
     assert "claude has met its five_hour limit, until " in done.stderr
     assert left_behind(tmp_path) == []
@@ -205,19 +205,19 @@ exit 1
     ],
 )
 def test_what_helps_is_said_by_how_it_ended(
-    sample: SampleProject, machine: Machine, result: str, says: str
+    sample: SampleProject, machine: IsolatedPath, result: str, says: str
 ) -> None:
     head = '"type": "result", "subtype": "success", "is_error": true, "terminal_reason": "api_error"'
     machine.add("claude", CLAUDE.replace("{events}", f"{{{head}, {result}}}"))
-    done = piped("agent", "test", "claude", cwd=sample.root)
+    done = run_piped("agent", "test", "claude", cwd=sample.root)
     assert (done.returncode, done.stderr) == (1, "")
     assert says in done.stdout
 
 
-def test_outside_a_project(tmp_path: Path, machine: Machine) -> None:
+def test_outside_a_project(tmp_path: Path, machine: IsolatedPath) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    done = piped("agent", "test", "codex", cwd=outside)
+    done = run_piped("agent", "test", "codex", cwd=outside)
     assert done.returncode == 1
     assert os.listdir(outside) == []
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.runs.protocol_resume import protocol_resume
+from bmad_autopilot.runs.checkpoint_protocol import load_protocol_resume
 from tests.cli.run_records import printed, refused, small_run, typed
-from tests.cli.shipped import validated
-from tests.support import ProjectMaker, SampleProject
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.schemas import parse_validated
 
 SAVE = ("checkpoint", "save", "--workflow", "create-prd")
 
@@ -23,7 +23,7 @@ def sample(project: ProjectMaker, monkeypatch: pytest.MonkeyPatch) -> SampleProj
 def test_a_workflow_from_its_first_step_to_its_end(sample: SampleProject) -> None:
     sample.write("vars.json", '{"n": 3, "who": "x"}')
     sample.write("docs/brief.md", "# Brief\n")
-    saved = validated(
+    saved = parse_validated(
         "checkpoint",
         printed(
             sample.root,
@@ -36,7 +36,7 @@ def test_a_workflow_from_its_first_step_to_its_end(sample: SampleProject) -> Non
         sample.root, "checkpoint", "update", "--step", "1", "--artefact", "docs/brief.md", "--note", "well"
     )
     assert "step 2/2, running" in done
-    found = protocol_resume(str(folder))
+    found = load_protocol_resume(str(folder))
     assert found is not None
     assert (found.variables, found.step, found.path) == ({"n": 3, "who": "me=you"}, 2, "_bmad/create-prd.md")
     assert Path(found.artefacts[0][1]).read_text() == "# Brief\n"
@@ -44,7 +44,9 @@ def test_a_workflow_from_its_first_step_to_its_end(sample: SampleProject) -> Non
         sample.root, "checkpoint", "update", "--step", "1", "--artefact", "docs/brief.md", "--note", "well"
     )
     assert "all 2 steps completed" in printed(sample.root, "checkpoint", "update", "--step", "2")
-    closed = validated("checkpoint", printed(sample.root, "checkpoint", "close", "--summary", "ok", "--json"))
+    closed = parse_validated(
+        "checkpoint", printed(sample.root, "checkpoint", "close", "--summary", "ok", "--json")
+    )
     assert closed["status"] == "completed"
     assert "discover" in printed(sample.root, "runs", "show")
 
@@ -52,22 +54,22 @@ def test_a_workflow_from_its_first_step_to_its_end(sample: SampleProject) -> Non
 def test_resume_tells_the_next_agent_all_of_it(sample: SampleProject) -> None:
     printed(sample.root, *SAVE, "--step", "1", "--var", "who=me")
     printed(sample.root, "checkpoint", "update", "--step", "1", "--note", "well")
-    found = validated("protocol-resume", printed(sample.root, "resume", "--json"))
+    found = parse_validated("protocol-resume", printed(sample.root, "resume", "--json"))
     assert (found["step"], found["variables"], found["notes"]) == (2, {"who": "me"}, ["well"])
-    listed = validated("checkpoints", printed(sample.root, "resume", "--list", "--json"))["checkpoints"]
+    listed = parse_validated("checkpoints", printed(sample.root, "resume", "--list", "--json"))["checkpoints"]
     assert [(one["step"], one["name"]) for one in listed] == [(1, "")]
 
 
 def test_git_and_the_board_are_recorded(sample: SampleProject) -> None:
     head = sample.git("rev-parse", "HEAD").strip()
     sample.write("new.txt", "not committed\n")
-    run = validated("checkpoint", printed(sample.root, *SAVE, "--step", "1", "--json"))["run"]
+    run = parse_validated("checkpoint", printed(sample.root, *SAVE, "--step", "1", "--json"))["run"]
     sample.write("new.txt", "changed\n")
     printed(sample.root, "checkpoint", "update", "--step", "1", "--var", "a=b")
     assert sample.git("show", f"refs/autopilot/checkpoints/{run}/1:new.txt") == "changed\n"
     assert sample.git("status", "--porcelain").strip() == "?? new.txt"
     ids = [line.split()[1].rstrip(":") for line in printed(sample.root, *SAVE, "--step", "1").splitlines()[1:]]
-    document = validated("checkpoint-diff", printed(sample.root, "runs", "diff", ids[0], "@1", "--json"))
+    document = parse_validated("checkpoint-diff", printed(sample.root, "runs", "diff", ids[0], "@1", "--json"))
     assert document["before"]["head"] == document["after"]["head"] == head
     assert "1-2-sign-in" in (sample.root / "_bmad-output/.runs/main" / str(run) / "journal.jsonl").read_text()
 
@@ -122,7 +124,7 @@ def test_going_back_to_a_checkpoint_begins_another_run_of_it(sample: SampleProje
     sample.commit()
     printed(sample.root, *SAVE, "--step", "1", "--total", "3", "--var", "a=1")
     update = ("checkpoint", "update", "--json", "--step")
-    first = validated("checkpoint", printed(sample.root, *update, "1", "--artefact", "docs/brief.md"))
+    first = parse_validated("checkpoint", printed(sample.root, *update, "1", "--artefact", "docs/brief.md"))
     printed(sample.root, *update, "2", "--var", "a=2")
     printed(sample.root, "checkpoint", "close")
     old = Path(str(first["folder"]))
@@ -131,7 +133,7 @@ def test_going_back_to_a_checkpoint_begins_another_run_of_it(sample: SampleProje
 
     said = printed(sample.root, "resume", "--checkpoint", str(first["checkpoint_id"]))
     assert f"begins at a checkpoint of {old.name}, on branch main-{first['checkpoint_id']}\n" in said
-    document = validated("protocol-resume", printed(sample.root, "resume", "--json"))
+    document = parse_validated("protocol-resume", printed(sample.root, "resume", "--json"))
     assert document["run"] != old.name
     assert (document["step"], document["completed"], document["variables"]) == (2, [1], {"a": "1"})
     assert (sample.root / "docs/brief.md").read_text() == "# Brief\n"

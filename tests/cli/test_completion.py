@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.cli.completion import NAMES, SHELLS
-from tests.support import BOARD, ProjectMaker, SampleProject, run_bmad
+from tests.support.bmad_project import BOARD, ProjectMaker, SampleProject, run_bmad
 
 pytestmark = pytest.mark.real
 

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from tests.cli.conftest import Machine
-from tests.support import ProjectMaker, SampleProject, run_bmad
+from tests.support.bmad_project import ProjectMaker, SampleProject, run_bmad
+from tests.support.isolated_path import IsolatedPath
 
 CONFIG = """\
 agent = "instance"
@@ -38,7 +38,7 @@ def test_the_plan_names_it(sample: SampleProject) -> None:
     assert "code-review (qa: instance)" in run_bmad("next", "--dry-run", cwd=sample.root).out
 
 
-def test_doctor_looks_for_its_program_and_never_starts_it(sample: SampleProject, machine: Machine) -> None:
+def test_doctor_looks_for_its_program_and_never_starts_it(sample: SampleProject, machine: IsolatedPath) -> None:
     script = sample.write("scripts/claude-instance", "#!/bin/sh\ntouch started\n")
     script.chmod(0o755)
 

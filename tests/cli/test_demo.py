@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import pytest
 
-from bmad_autopilot.agents.attempts import State, state_of
+from bmad_autopilot.agents.attempt import AttemptState, attempt_state
 from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
-from bmad_autopilot.sim.demo_facts import Facts, check
-from tests.agents.stubs import until
+from bmad_autopilot.sim.demo import DemoFacts, check_demo
 from tests.cli.conversations import CTRL_C, Conversation
-from tests.cli.sample_runs import masked
-from tests.support import git
-from tests.terminals import COMMAND, assert_golden
+from tests.support.agent_stubs import wait_until
+from tests.support.bmad_project import git
+from tests.support.sample_projects import mask_volatile
+from tests.support.terminals import COMMAND, assert_golden
 
 pytestmark = pytest.mark.real
 
@@ -45,7 +45,9 @@ def environment(folder: Path) -> dict[str, str]:
 def no_process_is_left(home: Path) -> None:
     """Everything that the demo starts has its home."""
     mark = f"HOME={home}".encode()
-    until(lambda: not any(mark in _variables(pid) for pid in os.listdir("/proc") if pid.isdigit()), "all ended")
+    wait_until(
+        lambda: not any(mark in _variables(pid) for pid in os.listdir("/proc") if pid.isdigit()), "all ended"
+    )
 
 
 def _variables(pid: str) -> list[bytes]:
@@ -75,7 +77,7 @@ def show(tmp_path_factory: pytest.TempPathFactory) -> Show:
 
 def test_a_transcript_that_a_newcomer_can_follow(show: Show) -> None:
     assert (show.code, show.err) == (0, "")
-    text = re.sub(r"(?m)^[0-9a-f]{7} ", "abc1234 ", masked(show.out))
+    text = re.sub(r"(?m)^[0-9a-f]{7} ", "abc1234 ", mask_volatile(show.out))
     text = re.sub(r"(commit )[0-9a-f]{40}", r"\g<1>abc1234", text)
     text = re.sub(r"(at|pushed |as) [0-9a-f]{7}\b", r"\g<1> abc1234", text)
     text = re.sub(r"(?m)^Date: .*$", "Date:   some day", text)
@@ -86,8 +88,8 @@ def test_a_transcript_that_a_newcomer_can_follow(show: Show) -> None:
 
 
 def test_it_leaves_what_it_says_and_nothing_else(show: Show) -> None:
-    facts = check(str(show.root), 3)
-    assert facts._replace(dollars=round(facts.dollars, 3)) == Facts(3, 6, 13, 4.38)
+    facts = check_demo(str(show.root), 3)
+    assert facts._replace(dollars=round(facts.dollars, 3)) == DemoFacts(3, 6, 13, 4.38)
     assert list(show.home.iterdir()) == []
     no_process_is_left(show.home)
     assert sorted(show.root.parent.iterdir()) == [show.root, show.root.with_name("ledger.git")]
@@ -104,7 +106,7 @@ def kept(show: Show, tmp_path: Path) -> Path:
 
 def refused(project: Path, what: str) -> None:
     with pytest.raises(AutopilotError, match=what):
-        check(str(project), 3)
+        check_demo(str(project), 3)
 
 
 def test_a_story_that_is_not_done(kept: Path) -> None:
@@ -205,13 +207,13 @@ def test_told_to_end_it_stops_its_agent_and_keeps_what_is_wanted(
 ) -> None:
     runs = tmp_path / "tmp"
     started = "bmad-demo-*/ledger/_bmad-output/.runs/main/*/steps/*/*/started"
-    until(lambda: any(runs.glob(started)), "an agent's start")
+    wait_until(lambda: any(runs.glob(started)), "an agent's start")
     kept_demo.send_signal(signal.SIGTERM)
     out, _ = kept_demo.communicate(timeout=60)
     assert kept_demo.returncode == 130
     assert "The project stays" in out
     (project,) = runs.glob("bmad-demo-*/ledger")
-    states = [state_of(place.folder) for place in find_attempts(runs_folder(str(project)))]
-    assert states == [State.FINISHED]  # at once: it was not left to end by itself
+    states = [attempt_state(place.folder) for place in find_attempts(runs_folder(str(project)))]
+    assert states == [AttemptState.FINISHED]  # at once: it was not left to end by itself
     no_process_is_left(tmp_path / "home")
     assert git(project, "log", "--format=%s").splitlines() == ["Plan the ledger"]

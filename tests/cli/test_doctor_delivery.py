@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.cli.doctor import examine
-from bmad_autopilot.views.doctor import Check, State
-from tests.cli.conftest import Machine
-from tests.support import ProjectMaker, SampleProject
+from bmad_autopilot.cli.doctor import run_checks
+from bmad_autopilot.views.doctor import CheckState, DoctorCheck
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.isolated_path import IsolatedPath
 
 KNOWS = '[ "$1" != auth ] && echo "gh version 2.23.0" && exit; [ "$3 $4" = "--hostname {}" ]'
 
@@ -17,8 +17,8 @@ def sample(project: ProjectMaker) -> SampleProject:
     return project()
 
 
-def checks(sample: SampleProject) -> dict[str, Check]:
-    return {check.name: check for check in examine(str(sample.root), seconds=10)}
+def checks(sample: SampleProject) -> dict[str, DoctorCheck]:
+    return {check.name: check for check in run_checks(str(sample.root), seconds=10)}
 
 
 def leads_to(sample: SampleProject, url: str) -> None:
@@ -26,20 +26,20 @@ def leads_to(sample: SampleProject, url: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["github.com", "git.example.com"])
-def test_a_remote_whose_host_gh_is_logged_in_to(machine: Machine, sample: SampleProject, host: str) -> None:
+def test_a_remote_whose_host_gh_is_logged_in_to(machine: IsolatedPath, sample: SampleProject, host: str) -> None:
     machine.add("gh", KNOWS.format(host))
     leads_to(sample, f"git@{host}:acme/widgets.git")
     found = checks(sample)
-    assert found["remote"] == Check("remote", State.OK, f"origin is acme/widgets on {host}")
-    assert found["gh"].state is State.OK
-    assert found["gh login"] == Check("gh login", State.OK, f"logged in to {host}")
+    assert found["remote"] == DoctorCheck("remote", CheckState.OK, f"origin is acme/widgets on {host}")
+    assert found["gh"].state is CheckState.OK
+    assert found["gh login"] == DoctorCheck("gh login", CheckState.OK, f"logged in to {host}")
 
 
-def test_a_host_that_gh_does_not_know(machine: Machine, sample: SampleProject) -> None:
+def test_a_host_that_gh_does_not_know(machine: IsolatedPath, sample: SampleProject) -> None:
     machine.add("gh", KNOWS.format("github.com"))
     leads_to(sample, "ssh://git@git.example.com/acme/widgets.git")
     check = checks(sample)["gh login"]
-    assert (check.state, check.found) == (State.WARN, "not logged in to git.example.com")
+    assert (check.state, check.found) == (CheckState.WARN, "not logged in to git.example.com")
     assert check.fix == (
         'gh auth login --hostname git.example.com\nwithout GitHub: delivery = "local" in bmad-autopilot.toml'
     )
@@ -55,26 +55,26 @@ def test_a_host_that_gh_does_not_know(machine: Machine, sample: SampleProject) -
     ],
 )
 def test_a_remote_that_is_no_github_is_judged_without_asking_it(
-    machine: Machine, sample: SampleProject, tmp_path: Path, url: str, words: str
+    machine: IsolatedPath, sample: SampleProject, tmp_path: Path, url: str, words: str
 ) -> None:
     machine.add("gh", f'echo "$*" >> {tmp_path}/asked; echo gh version 2.102.0')
     if url:
         leads_to(sample, url)
     check = checks(sample)["remote"]
-    assert check.state is State.WARN
+    assert check.state is CheckState.WARN
     assert words in check.found
     assert 'delivery = "local"' in str(check.fix)
     assert "example.com" not in (tmp_path / "asked").read_text()
 
 
-def test_another_remote_that_the_settings_name(machine: Machine, sample: SampleProject) -> None:
+def test_another_remote_that_the_settings_name(machine: IsolatedPath, sample: SampleProject) -> None:
     sample.write("bmad-autopilot.toml", '[github]\nremote = "upstream"\n')
     sample.git("remote", "add", "upstream", "https://github.com/acme/widgets")
     assert checks(sample)["remote"].found == "upstream is acme/widgets on github.com"
 
 
 def test_where_epics_are_merged_here_nothing_is_said_of_github(
-    machine: Machine, sample: SampleProject, tmp_path: Path
+    machine: IsolatedPath, sample: SampleProject, tmp_path: Path
 ) -> None:
     machine.add("gh", f"touch {tmp_path}/asked")
     sample.write("bmad-autopilot.toml", 'delivery = "local"\n')
@@ -82,15 +82,15 @@ def test_where_epics_are_merged_here_nothing_is_said_of_github(
     assert not (tmp_path / "asked").exists()
 
 
-def test_outside_a_repository_only_that_is_said(machine: Machine, project: ProjectMaker) -> None:
+def test_outside_a_repository_only_that_is_said(machine: IsolatedPath, project: ProjectMaker) -> None:
     found = checks(project(with_git=False))
-    assert found["repository"].state is State.FAIL
+    assert found["repository"].state is CheckState.FAIL
     assert "remote" not in found
 
 
-def test_gh_from_2_23_on_will_do(machine: Machine, sample: SampleProject) -> None:
+def test_gh_from_2_23_on_will_do(machine: IsolatedPath, sample: SampleProject) -> None:
     machine.add("gh", "echo 'gh version 2.23.0 (2023-02-27 Debian 2.23.0+dfsg1-1)'")
-    assert checks(sample)["gh"].state is State.OK
+    assert checks(sample)["gh"].state is CheckState.OK
     machine.add("gh", "echo 'gh version 2.22.1'")
     check = checks(sample)["gh"]
-    assert (check.state, check.found) == (State.WARN, "gh version 2.22.1, but 2.23 is needed")
+    assert (check.state, check.found) == (CheckState.WARN, "gh version 2.22.1, but 2.23 is needed")

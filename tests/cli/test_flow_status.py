@@ -3,22 +3,22 @@
 import subprocess
 from pathlib import Path
 
-from tests.cli.flow_states import at_plan
-from tests.cli.shipped import validated
-from tests.engine.flows.flowing import STATE, FlowProject
-from tests.support import ProjectMaker, run_bmad
-from tests.terminals import COMMAND
+from tests.support.bmad_project import ProjectMaker, run_bmad
+from tests.support.flow_projects import project_at_plan
+from tests.support.flow_runs import STATE, FlowProject
+from tests.support.schemas import parse_validated
+from tests.support.terminals import COMMAND
 
 
 def test_a_flow_under_way_is_the_status(tmp_path: Path) -> None:
-    project = at_plan(tmp_path / "p")
+    project = project_at_plan(tmp_path / "p")
     ran = run_bmad("status", cwd=project.root)
     assert (ran.code, ran.err) == (3, "")
     assert ran.out.startswith("p   no board yet; its flow:\n\ngreenfield   From a problem")
     assert "blocker   The invoice layout is not decided" in ran.out
-    found = validated("status", run_bmad("status", "--json", cwd=project.root).out)
+    found = parse_validated("status", run_bmad("status", "--json", cwd=project.root).out)
     assert (found["project"]["board"], found["epics"], found["next"]) == (None, [], None)
-    own = validated("flow", run_bmad("flow", "--json", cwd=project.root).out)
+    own = parse_validated("flow", run_bmad("flow", "--json", cwd=project.root).out)
     assert found["flow"] == {name: value for name, value in own.items() if name not in ("version", "kind")}
 
 
@@ -28,7 +28,7 @@ def test_planning_with_bmad_leads_to_the_board(project: ProjectMaker) -> None:
     assert ran.code == 0
     assert "bmm   BMAD's planning, from an idea to the board" in ran.out
     assert "bmad flow run   begin it" in ran.out
-    validated("status", run_bmad("status", "--json", cwd=sample.root).out)
+    parse_validated("status", run_bmad("status", "--json", cwd=sample.root).out)
 
 
 def test_a_folder_where_nobody_has_begun_anything_may_be_the_wrong_one(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_folder_where_nobody_has_begun_anything_may_be_the_wrong_one(tmp_path:
 
 
 def test_an_epic_needs_a_board(tmp_path: Path) -> None:
-    ran = run_bmad("status", "--epic", "1", cwd=at_plan(tmp_path / "p").root)
+    ran = run_bmad("status", "--epic", "1", cwd=project_at_plan(tmp_path / "p").root)
     assert (ran.code, "no board" in ran.err) == (4, True)
 
 
@@ -52,5 +52,5 @@ def test_beside_a_board_a_flow_is_pointed_at_and_nothing_of_it_imported(project:
     command = [python, "-X", "importtime", *program, "status"]
     done = subprocess.run(command, cwd=sample.root, capture_output=True, text=True, timeout=60, check=True)
     assert f"> a flow is kept here too, in {STATE}: bmad flow" in " ".join(done.stdout.split())
-    assert "bmad_autopilot.cli.status" in done.stderr
+    assert "bmad_autopilot.cli.context" in done.stderr
     assert [line for line in done.stderr.splitlines() if ".flow" in line or "bmad_autopilot.engine" in line] == []

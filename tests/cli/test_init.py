@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.slash_commands import COMMANDS, FOLDERS, MARK, is_ours, path_of, text_of
-from bmad_autopilot.project.excludes import BEGIN, END, with_excludes
-from bmad_autopilot.project.settings_file import read_config
-from tests.support import ProjectMaker, SampleProject, make_project, run_bmad
+from bmad_autopilot.agents.slash_commands import (
+    FOLDERS,
+    GENERATED_MARK,
+    SLASH_COMMANDS,
+    command_path,
+    command_text,
+    is_generated,
+)
+from bmad_autopilot.github.auto_approve import auto_approve_files
+from bmad_autopilot.project.config_reader import read_config
+from bmad_autopilot.project.git_excludes import BEGIN, END, add_excludes
+from tests.support.bmad_project import ProjectMaker, SampleProject, make_project, run_bmad
 
 FILES = [
     "bmad-autopilot.toml",
@@ -163,11 +171,11 @@ def test_a_repository_without_an_info_folder(project: ProjectMaker) -> None:
 
 @given(st.binary(max_size=200), st.lists(st.sampled_from(["/a/", "*.b", "!/c"]), unique=True))
 def test_other_lines_of_the_exclude_file_stay_byte_for_byte(before: bytes, wanted: list[str]) -> None:
-    after = with_excludes(before, wanted)
+    after = add_excludes(before, wanted)
     assert after.startswith(before)
     assert after.count(END.encode()) == 1
-    assert with_excludes(after, wanted) == after
-    more = with_excludes(after + b"theirs\n", ["/new"])
+    assert add_excludes(after, wanted) == after
+    more = add_excludes(after + b"theirs\n", ["/new"])
     assert more.startswith(before)
     assert more.endswith(b"theirs\n")
     assert b"\n/new\n" + END.encode() in more
@@ -178,10 +186,10 @@ def test_other_lines_of_the_exclude_file_stay_byte_for_byte(before: bytes, wante
 
 @pytest.mark.parametrize("agent", FOLDERS)
 def test_each_command_only_calls_the_command_line(agent: str) -> None:
-    for command in COMMANDS:
-        text = text_of(command, agent)
+    for command in SLASH_COMMANDS:
+        text = command_text(command, agent)
         assert f"\nbmad {command.name} $ARGUMENTS\n" in text
-        assert is_ours(text.encode())
+        assert is_generated(text.encode())
 
 
 def test_cursor_gets_its_commands_where_it_is_used(project: ProjectMaker) -> None:
@@ -203,12 +211,12 @@ def test_a_client_nobody_uses_gets_none(project: ProjectMaker) -> None:
 
 def test_a_command_of_the_users_own_is_kept_and_an_old_one_of_ours_renewed(project: ProjectMaker) -> None:
     sample = project()
-    own = sample.write(path_of(COMMANDS[0], "claude"), "# my own run-epic\n")
-    old = sample.write(path_of(COMMANDS[1], "claude"), f"{MARK}\nan older text\n")
+    own = sample.write(command_path(SLASH_COMMANDS[0], "claude"), "# my own run-epic\n")
+    old = sample.write(command_path(SLASH_COMMANDS[1], "claude"), f"{GENERATED_MARK}\nan older text\n")
     ran = run_bmad("init", cwd=sample.root)
     assert "kept       .claude/commands/run-epic.md  (yours)" in ran.out
     assert own.read_text() == "# my own run-epic\n"
-    assert old.read_text() == text_of(COMMANDS[1], "claude")
+    assert old.read_text() == command_text(SLASH_COMMANDS[1], "claude")
 
 
 # where it writes
@@ -271,3 +279,84 @@ def test_where_there_is_no_bmad_the_next_command_says_what_is_missing(tmp_path: 
     ran = run_bmad("init", cwd=tmp_path / "bare")
     assert ran.code == 0
     assert ran.out.endswith("next: bmad doctor\n")
+
+
+# bmad init --github: both files or none, nothing of the user's lost, and a second run changes nothing.
+
+WORKFLOW, SCRIPT = ".github/workflows/auto-approve.yml", ".github/scripts/auto-approve-gate.py"
+
+
+def test_it_writes_both_files_and_names_the_setting_they_need(project: ProjectMaker) -> None:
+    sample = project()
+    ran = run_bmad("init", "--github", cwd=sample.root)
+    assert (ran.code, ran.err) == (0, "")
+    for file in auto_approve_files():
+        assert f"  written    {file.path}\n" in ran.out
+        assert (sample.root / file.path).read_text() == file.text
+    assert "Allow GitHub Actions to create and approve pull requests" in ran.out
+    assert "anybody who can push a branch can\nhave it approved" in ran.out
+    assert max(map(len, ran.out.splitlines()[1:])) <= 80  # the first names the folder
+    assert "docs/" not in ran.out  # an installed one has none
+
+
+def test_a_second_run_changes_nothing(project: ProjectMaker) -> None:
+    sample = project()
+    run_bmad("init", "--github", cwd=sample.root)
+    ran = run_bmad("init", "--github", cwd=sample.root)
+    assert ran.code == 0
+    assert "written" not in ran.out
+    assert f"unchanged  {WORKFLOW}  (already up to date)" in ran.out
+
+
+def test_without_the_option_nothing_is_written(project: ProjectMaker) -> None:
+    sample = project()
+    run_bmad("init", cwd=sample.root)
+    assert not (sample.root / ".github").exists()
+
+
+def test_a_dry_run_only_tells(project: ProjectMaker) -> None:
+    sample = project()
+    ran = run_bmad("init", "--github", "--dry-run", cwd=sample.root)
+    assert f"would be written  {WORKFLOW}" in ran.out
+    assert ran.out.endswith("next: bmad init --github\n")
+    assert not (sample.root / ".github").exists()
+
+
+@pytest.mark.parametrize("path", [WORKFLOW, SCRIPT])
+def test_somebodys_own_file_is_kept_and_the_other_not_written(project: ProjectMaker, path: str) -> None:
+    sample = project()
+    own = sample.write(path, "mine\n")
+    ran = run_bmad("init", "--github", "--force", cwd=sample.root)
+    assert ran.code == 1
+    assert f"refused    {path}  (it is there and not ours: move it away first)" in ran.out
+    assert own.read_text() == "mine\n"
+    assert [(sample.root / name).exists() for name in (WORKFLOW, SCRIPT)].count(True) == 1
+
+
+def test_an_older_text_of_ours_is_replaced(project: ProjectMaker) -> None:
+    sample = project()
+    run_bmad("init", "--github", cwd=sample.root)
+    script = sample.root / SCRIPT
+    new = script.read_text()
+    script.write_text(new.replace("min_age=600.0", "min_age=0.0"))
+    ran = run_bmad("init", "--github", cwd=sample.root)
+    assert f"written    {SCRIPT}" in ran.out
+    assert script.read_text() == new
+
+
+def test_a_project_in_a_subfolder_gets_them_where_github_looks(project: ProjectMaker, tmp_path: Path) -> None:
+    sample = project()
+    subprocess.run(["rm", "-rf", sample.root / ".git"], check=True)
+    subprocess.run(["git", "init", "-q", sample.root.parent], check=True)
+    ran = run_bmad("init", "--github", cwd=sample.root)
+    assert ran.code == 0, ran.out
+    assert (sample.root.parent / WORKFLOW).is_file()
+    assert not (sample.root / ".github").exists()
+
+
+def test_without_a_repository_it_says_so(project: ProjectMaker) -> None:
+    sample = project()
+    subprocess.run(["rm", "-rf", sample.root / ".git"], check=True)
+    ran = run_bmad("init", "--github", cwd=sample.root)
+    assert ran.code == 1
+    assert "there is no git repository here" in ran.out

@@ -9,10 +9,10 @@ import pytest
 
 from bmad_autopilot.cli import bmad
 from bmad_autopilot.core.errors import ConflictError, UsageError
-from bmad_autopilot.github import merge_driver
-from bmad_autopilot.github.identities import OURS
-from tests.github.repositories import Repository, make_repository
-from tests.terminals import assert_golden, piped
+from bmad_autopilot.git import merge_driver
+from bmad_autopilot.git.history import AUTOPILOT_IDENTITY
+from tests.support.repositories import Repository, make_repository
+from tests.support.terminals import assert_golden, run_piped
 
 FOLDER = "_bmad-output/implementation-artifacts"
 BOARD = f"{FOLDER}/sprint-status.yaml"
@@ -253,7 +253,7 @@ def test_a_loss_as_it_is_told(sides: Repository) -> None:
     sides.write(".gitattributes", f"{BOARD} merge=ours-alone\n")
     sides.commit()
     sides.run("config", "merge.ours-alone.driver", "true")
-    done = piped("merge-driver", "run", "--", "git", "merge", "--no-edit", "lane", cwd=sides.path)
+    done = run_piped("merge-driver", "run", "--", "git", "merge", "--no-edit", "lane", cwd=sides.path)
     assert done.returncode == 1
     merged = sides.head[:12]
     assert_golden("merge-driver-loss", done.stderr.replace(merged, "COMMIT"))
@@ -261,7 +261,13 @@ def test_a_loss_as_it_is_told(sides: Repository) -> None:
 
 def test_a_persons_step_back_goes_before_our_done(sides: Repository) -> None:
     sides.run("checkout", "-q", "lane")
-    sides.run("-c", f"user.name={OURS.name}", "-c", f"user.email={OURS.email}", *AMEND.split())
+    sides.run(
+        "-c",
+        f"user.name={AUTOPILOT_IDENTITY.name}",
+        "-c",
+        f"user.email={AUTOPILOT_IDENTITY.email}",
+        *AMEND.split(),
+    )
     sides.run("checkout", "-q", "main")
     back = sides.write(BOARD, MAIN.replace("1-1-a: review", "1-1-a: backlog")).read_text()
     sides.commit()

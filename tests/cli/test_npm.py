@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support import ProjectMaker, run_bmad
+from tests.support.bmad_project import ProjectMaker, run_bmad
 
 
 @pytest.mark.parametrize("verb", ["install", "uninstall"])

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.overview import overview
-from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.cli.epic_plan import epic_plan
-from bmad_autopilot.cli.facts import Facts
+from bmad_autopilot.board.overview import epic_views
+from bmad_autopilot.board.sprint_status import read_board
+from bmad_autopilot.cli.context import ProjectFacts
+from bmad_autopilot.cli.plan import epic_plan
 from bmad_autopilot.core.estimates import PastCall
-from bmad_autopilot.engine.delivery.plan import Plan
-from bmad_autopilot.engine.past_calls import past_calls
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.engine.lane import DeliveryPlan
+from bmad_autopilot.engine.progress import past_calls
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.views.plan import PlanView, document, render
 from bmad_autopilot.views.terminal import Terminal
-from tests.cli.projects import empty, finished
-from tests.cli.shipped import schema, validated
 from tests.cli.unfinished_runs import note, unfinished_run
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import assert_golden, in_terminal, piped, plain
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.cli_projects import empty_project, finished_project
+from tests.support.schemas import parse_validated, schema
+from tests.support.terminals import assert_golden, run_in_terminal, run_piped, strip_colors
 
 BOARD = """\
 project: Widgets
@@ -67,7 +67,7 @@ def sample_of(project: ProjectMaker, config: str = "", name: str = "project", **
 
 def view(sample: SampleProject, *patterns: str, parallel: int = 1) -> PlanView:
     board = read_board(str(sample.board))
-    found = epic_plan(Facts(open_project(str(sample.root)), board, overview(board)), patterns, parallel)
+    found = epic_plan(ProjectFacts(open_project(str(sample.root)), board, epic_views(board)), patterns, parallel)
     schema("schedule").validate(document(found))
     return found
 
@@ -81,20 +81,20 @@ def keys(found: PlanView) -> list[str]:
 
 
 def test_the_order_and_what_would_be_gained(project: ProjectMaker) -> None:
-    shown = in_terminal("plan", cwd=sample_of(project).root, columns=80)
-    assert_golden("plan-order", plain(shown))
+    shown = run_in_terminal("plan", cwd=sample_of(project).root, columns=80)
+    assert_golden("plan-order", strip_colors(shown))
 
 
 def test_what_is_declared_on_two_slots(project: ProjectMaker) -> None:
-    shown = in_terminal("plan", "--parallel", "2", cwd=sample_of(project, DECLARED).root, columns=80)
-    assert_golden("plan-declared", plain(shown))
-    assert all(len(line) <= 80 for line in plain(shown).splitlines())
+    shown = run_in_terminal("plan", "--parallel", "2", cwd=sample_of(project, DECLARED).root, columns=80)
+    assert_golden("plan-declared", strip_colors(shown))
+    assert all(len(line) <= 80 for line in strip_colors(shown).splitlines())
 
 
 def test_json_keeps_its_schema_and_says_where_each_edge_is_from(project: ProjectMaker) -> None:
     config = f'{DECLARED}[depends]\n"3" = ["2"]\n'
-    done = piped("plan", "--parallel", "3", "--json", cwd=sample_of(project, config).root)
-    found = validated("schedule", done.stdout)
+    done = run_piped("plan", "--parallel", "3", "--json", cwd=sample_of(project, config).root)
+    found = parse_validated("schedule", done.stdout)
     epics = {epic["number"]: epic for epic in found["epics"]}
     assert epics["3"]["waits_for"] == [
         {"epic": "epic-2", "source": "settings", "file": "bmad-autopilot.toml", "line": 3},
@@ -106,23 +106,25 @@ def test_json_keeps_its_schema_and_says_where_each_edge_is_from(project: Project
 
 
 def test_without_unicode(project: ProjectMaker) -> None:
-    done = piped("plan", cwd=sample_of(project).root, PYTHONIOENCODING="ascii:replace", LC_ALL="C")
+    done = run_piped("plan", cwd=sample_of(project).root, PYTHONIOENCODING="ascii:replace", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, "")
     assert "#####" in done.stdout
 
 
 def test_no_board_is_an_error_with_what_helps(tmp_path: Path) -> None:
-    done = piped("plan", cwd=tmp_path)
+    done = run_piped("plan", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
     assert "bmad doctor" in done.stderr
 
 
 def test_everything_is_done(project: ProjectMaker) -> None:
-    assert lines(view(finished(project))) == "nothing to plan: no epic is left to begin"
+    assert lines(view(finished_project(project))) == "nothing to plan: no epic is left to begin"
 
 
 def test_an_empty_board(project: ProjectMaker) -> None:
-    assert lines(view(empty(project))) == "nothing to plan: there is no epic on the board yet (bmad status)"
+    assert (
+        lines(view(empty_project(project))) == "nothing to plan: there is no epic on the board yet (bmad status)"
+    )
 
 
 def test_one_epic(project: ProjectMaker) -> None:
@@ -150,7 +152,7 @@ def test_patterns_choose_and_what_they_leave_out_is_told(project: ProjectMaker) 
     ("pattern", "says"), [("zebra", "no epic's number or title holds zebra"), ("(", "PATTERN")]
 )
 def test_a_pattern_that_nobody_has(project: ProjectMaker, pattern: str, says: str) -> None:
-    done = piped("plan", pattern, cwd=sample_of(project).root)
+    done = run_piped("plan", pattern, cwd=sample_of(project).root)
     assert (done.returncode, says in done.stderr) == (2, True)
 
 
@@ -197,7 +199,7 @@ def test_earlier_calls_that_ended_well_are_what_figures_are_taken_from(tmp_path:
 
 
 def test_only_the_newest_calls_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.past_calls.MOST_CALLS", 3)
+    monkeypatch.setattr("bmad_autopilot.engine.progress.MAX_PAST_CALLS", 3)
     for number in range(5):
         earlier(tmp_path, number, "dev", 1.0, 1.0, "completed")
     assert [one.story for one in past_calls(str(tmp_path))] == ["1-4", "1-3", "1-2"]
@@ -210,7 +212,7 @@ def test_a_plan_by_earlier_calls(project: ProjectMaker) -> None:
         for step in ("create-story", "dev", "code-review"):
             earlier(runs, 10 * number + len(step), step, 60.0, None, "completed")
     found = view(sample)
-    assert (found.earlier, found.dollars) == (18, None)
+    assert (found.earlier_calls, found.dollars) == (18, None)
     assert found.seconds == pytest.approx((60.0 * 27,) * 3)
     assert "by 18 earlier calls here" in lines(found)
     assert "not known: of 18 earlier calls none told a price" in lines(found)
@@ -218,7 +220,7 @@ def test_a_plan_by_earlier_calls(project: ProjectMaker) -> None:
 
 def test_an_epic_whose_pull_request_is_open_comes_first_and_nobody_waits_for_it(project: ProjectMaker) -> None:
     sample = sample_of(project, DECLARED)
-    run = unfinished_run(sample, "1-3-sign-out", delivery=Plan())
+    run = unfinished_run(sample, "1-3-sign-out", delivery=DeliveryPlan())
     note(run, "delivering", pull=7, head="a" * 40, known=[])
     found = view(sample)
     assert (found.pending, keys(found)) == ((("epic-1", 7),), ["2", "3", "4"])

@@ -9,20 +9,20 @@ import pytest
 from click.testing import CliRunner
 
 from bmad_autopilot.cli import bmad, pr
-from bmad_autopilot.github import gate_reading
+from bmad_autopilot.github import gate_reader
 from bmad_autopilot.github.approval import COPILOT, Rules, judge
-from bmad_autopilot.github.approving import evaluate
-from bmad_autopilot.github.pulls import (
-    Actor,
+from bmad_autopilot.github.auto_approve import build_situation
+from bmad_autopilot.github.forge import (
     CheckState,
+    ForgeActor,
     Pull,
+    PullReview,
     PullState,
     RemoteCheck,
     Repository,
-    Review,
     ReviewState,
 )
-from tests.github.gate_world import BASE, HEAD, OLD, GateWorld
+from tests.support.gate_github import BASE, HEAD, OLD, GateGitHub
 
 TIP = "d" * 40
 FILE = {"filename": "src/a.py", "status": "modified", "sha": "1" * 40, "patch": "@@ -1 +1,2 @@\n a\n+b"}
@@ -33,12 +33,12 @@ class Hub:
     """The same pull request by the forge's door: HEAD was reviewed, and OLD is HEAD with the base taken in."""
 
     def __init__(self, now: float) -> None:
-        author, copilot = Actor("dev", association="OWNER"), Actor(COPILOT, is_bot=True)
+        author, copilot = ForgeActor("dev", association="OWNER"), ForgeActor(COPILOT, is_bot=True)
         place = (7, "P", "", PullState.OPEN, "Epic 1", "feature/epic-1", OLD, "main", TIP, author, now - 9e3)
         self.found = Pull(
             *place,
             now - 900,
-            reviews=(Review("R", copilot, ReviewState.COMMENTED, HEAD, now - 3000),),
+            reviews=(PullReview("R", copilot, ReviewState.COMMENTED, HEAD, now - 3000),),
             checks=(RemoteCheck("test", CheckState.PASSED),),
         )
 
@@ -50,14 +50,14 @@ class Hub:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> GateWorld:
+def world(monkeypatch: pytest.MonkeyPatch) -> GateGitHub:
     """The base was taken in cleanly after Copilot's review."""
-    made = GateWorld(time.time())
+    made = GateGitHub(time.time())
     made.review(COPILOT, "COMMENTED", commit=HEAD)
     made.head, made.commits = OLD, [(HEAD, [BASE]), (OLD, [HEAD, TIP])]
     made.pushes = [(OLD, made.now - 900), (HEAD, made.now - 3600)]
     made.comparisons = {f"{TIP}...{HEAD}": [FILE], f"{TIP}...{OLD}": [FILE]}
-    monkeypatch.setattr(gate_reading, "call", made.call)
+    monkeypatch.setattr(gate_reader, "call", made.call)
     monkeypatch.setenv("GH_HOST", "")
     monkeypatch.setattr(pr, "_forge", lambda ctx: (SimpleNamespace(config=CONFIG), Hub(made.now)))
     return made
@@ -72,23 +72,25 @@ def ruling() -> Any:
     return json.loads(gate("--json")[1])["ruling"]
 
 
-def test_after_a_clean_base_it_says_what_the_queue_says(world: GateWorld) -> None:
+def test_after_a_clean_base_it_says_what_the_queue_says(world: GateGitHub) -> None:
     assert gate()[0] == 0
     assert ruling() == "approve"
-    queue = evaluate(Hub(world.now).found, world.now, ["src/a.py"], content=(OLD, HEAD), pushed=world.now - 3600)
+    queue = build_situation(
+        Hub(world.now).found, world.now, ["src/a.py"], content=(OLD, HEAD), pushed=world.now - 3600
+    )
     assert judge(queue, Rules()).word == "approve"
     world.comparisons[f"{TIP}...{OLD}"] = [{**FILE, "patch": "@@ -1 +1,2 @@\n a\n+c"}]
     assert (gate()[0], ruling()) == (3, "wait"), "it brought something else along"
 
 
-def test_a_required_check_that_is_not_there_is_waited_for(world: GateWorld) -> None:
+def test_a_required_check_that_is_not_there_is_waited_for(world: GateGitHub) -> None:
     world.required = ["deploy"]
     code, said = gate()
     assert (code, "deploy" in said) == (3, True)
 
 
 def test_settings_of_here_change_nothing_in_the_workflows_rules_and_that_is_said(
-    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+    world: GateGitHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.reviews.clear()
     own = SimpleNamespace(require_review="none", require_checks=False)

@@ -6,8 +6,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from bmad_autopilot.cli import bmad
-from tests.support import ProjectMaker
-from tests.terminals import piped
+from tests.support.bmad_project import ProjectMaker
+from tests.support.terminals import run_piped
 
 README = Path(__file__).parent.parent.parent / "README.md"
 
@@ -41,7 +41,7 @@ def block(command: str) -> str:
 def test_the_status_it_shows(project: ProjectMaker) -> None:
     stories = {"2-2-search": "review", "2-3-sharing": "review", "2-5-archive": "ready-for-dev"}
     sample = project(board=BOARD, era="build", stories=stories)
-    shown = piped("status", cwd=sample.root, COLUMNS="100")
+    shown = run_piped("status", cwd=sample.root, COLUMNS="100")
     assert shown.stdout == block("bmad status")
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conversations import CTRL_C, Conversation
-from tests.cli.projects import finished, mixed
-from tests.cli.sample_runs import sample
-from tests.support import ProjectMaker, git
-from tests.terminals import piped
+from tests.support.bmad_project import ProjectMaker, git
+from tests.support.cli_projects import finished_project, mixed_project
+from tests.support.sample_projects import make_sample_project
+from tests.support.terminals import run_piped
 
 
 def test_it_is_confirmed_and_does_one_step(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p")
+    project = make_sample_project(tmp_path / "p")
     with Conversation("next", cwd=project) as person:
         person.wait_for("Do it? [Y/n]")
         person.type("\n")
@@ -24,7 +24,7 @@ def test_it_is_confirmed_and_does_one_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("key", "code"), [("n\n", 1), (CTRL_C, 130)])
 def test_no_is_no(tmp_path: Path, key: str, code: int) -> None:
-    project = sample(tmp_path / "p")
+    project = make_sample_project(tmp_path / "p")
     with Conversation("next", cwd=project) as person:
         person.wait_for("Do it? [Y/n]")
         person.type(key)
@@ -34,23 +34,23 @@ def test_no_is_no(tmp_path: Path, key: str, code: int) -> None:
 
 
 def test_without_a_terminal_it_needs_a_yes(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p")
+    project = make_sample_project(tmp_path / "p")
     for more in ([], ["--json"]):
-        done = piped("next", *more, cwd=project)
+        done = run_piped("next", *more, cwd=project)
         assert (done.returncode, done.stdout) == (2, "")
         assert "bmad next -y" in done.stderr
 
 
 def test_nothing_left(project: ProjectMaker) -> None:
-    done = piped("next", "-y", cwd=finished(project).root)
+    done = run_piped("next", "-y", cwd=finished_project(project).root)
     assert (done.returncode, done.stdout.startswith("all 2 stories are done")) == (0, True)
 
 
 def test_tracked_changes_are_refused_and_asked_about(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p")
+    project = make_sample_project(tmp_path / "p")
     readme = project / "README.md"
     readme.write_text(readme.read_text() + "mine\n")
-    done = piped("next", "-y", cwd=project)
+    done = run_piped("next", "-y", cwd=project)
     assert done.returncode == 1
     assert "README.md" in done.stderr
     assert "--allow-dirty" in done.stderr
@@ -64,7 +64,7 @@ def test_tracked_changes_are_refused_and_asked_about(tmp_path: Path) -> None:
 def test_a_missing_skill_is_said_before_anything_starts(project: ProjectMaker) -> None:
     sample_project = project(era="build")
     sample_project.write("bmad-autopilot.toml", 'workflow = "lean"\n')
-    done = piped("run-story", "2-1", cwd=sample_project.root)
+    done = run_piped("run-story", "2-1", cwd=sample_project.root)
     assert (done.returncode, done.stdout) == (1, "")
     assert "create-story for claude" in done.stderr
 
@@ -81,6 +81,6 @@ def test_a_missing_skill_is_said_before_anything_starts(project: ProjectMaker) -
     ],
 )
 def test_what_cannot_be_run(project: ProjectMaker, arguments: list[str], says: str) -> None:
-    done = piped(*arguments, cwd=mixed(project).root)
+    done = run_piped(*arguments, cwd=mixed_project(project).root)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr

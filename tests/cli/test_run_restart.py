@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from tests.cli.sample_runs import sample
-from tests.support import git
-from tests.terminals import piped
+from tests.support.bmad_project import git
+from tests.support.sample_projects import make_sample_project
+from tests.support.terminals import run_piped
 
 
 def test_its_work_is_saved_its_files_and_its_row_are_as_before(tmp_path: Path) -> None:
-    project = sample(tmp_path / "p", stories=1)
-    assert piped("next", "-y", cwd=project).returncode == 0
+    project = make_sample_project(tmp_path / "p", stories=1)
+    assert run_piped("next", "-y", cwd=project).returncode == 0
     story = project / "_bmad-output/implementation-artifacts/1-1-list-accounts.md"
     text = story.read_text()
-    done = piped("restart", "1-1", cwd=project)
+    done = run_piped("restart", "1-1", cwd=project)
     assert done.returncode == 0
     assert not story.exists()
     assert "board    1-1-list-accounts: ready-for-dev → backlog" in done.stdout

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.runs.state import Status
-from bmad_autopilot.runs.supervisor import hold
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.state_file import RunStatus
+from bmad_autopilot.runs.supervisor_lock import hold_supervisor_lock
 from tests.cli.run_records import printed, refused, small_run, state_of, story_run
-from tests.cli.shipped import validated
-from tests.runs.protocols import Agent
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import assert_golden, in_terminal, piped, plain
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.checkpoint_runs import CheckpointingAgent
+from tests.support.schemas import parse_validated
+from tests.support.terminals import assert_golden, run_in_terminal, run_piped, strip_colors
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def sample(project: ProjectMaker, monkeypatch: pytest.MonkeyPatch) -> SampleProj
 
 def test_no_run_yet(sample: SampleProject) -> None:
     assert printed(sample.root, "runs") == "there is no run in this project yet: bmad run-epic begins one\n"
-    assert validated("runs", printed(sample.root, "runs", "--json"))["runs"] == []
+    assert parse_validated("runs", printed(sample.root, "runs", "--json"))["runs"] == []
     assert "there is no run in this project yet" in refused(sample.root, "runs", "show")
 
 
@@ -38,7 +38,7 @@ def test_the_newest_first_with_what_each_came_to(sample: SampleProject) -> None:
     story_run(sample)
     small_run(sample, "paused", days=3, session="feature-auth")
     small_run(sample, "failed", days=1)
-    rows = validated("runs", printed(sample.root, "runs", "--json"))["runs"]
+    rows = parse_validated("runs", printed(sample.root, "runs", "--json"))["runs"]
     assert [(row["status"], row["session"]) for row in rows] == [
         ("failed", "main"),
         ("paused", "feature-auth"),
@@ -54,15 +54,15 @@ def test_the_newest_first_with_what_each_came_to(sample: SampleProject) -> None:
 def test_a_running_one_that_nobody_looks_after_was_cut_short(sample: SampleProject) -> None:
     run = small_run(sample, "running")
     assert "cut short" in printed(sample.root, "runs")
-    with hold(open_project(str(sample.root)).state_folder, "bmad run-epic 2", run.name):
+    with hold_supervisor_lock(open_project(str(sample.root)).state_folder, "bmad run-epic 2", run.name):
         shown = printed(sample.root, "runs")
     assert "cut short" not in shown
     assert "running" in shown
 
 
 def test_one_that_agents_keep_is_running(sample: SampleProject) -> None:
-    Agent(sample.root / "_bmad-output/.runs").save(2, total=8)
-    (row,) = validated("runs", printed(sample.root, "runs", "--json"))["runs"]
+    CheckpointingAgent(sample.root / "_bmad-output/.runs").save(2, total=8)
+    (row,) = parse_validated("runs", printed(sample.root, "runs", "--json"))["runs"]
     assert (row["status"], row["protocol"], row["target"], row["step"]) == ("running", True, "create-prd", 2)
 
 
@@ -76,7 +76,7 @@ def test_twenty_are_shown_and_the_rest_counted(sample: SampleProject) -> None:
 
 def test_lines_fit_a_narrow_terminal(sample: SampleProject) -> None:
     small_run(sample, "running", session="a-session-with-a-long-name", name="create-a-very-long-architecture")
-    shown = plain(in_terminal("runs", cwd=sample.root, columns=60))
+    shown = strip_colors(run_in_terminal("runs", cwd=sample.root, columns=60))
     assert all(len(line) <= 60 for line in shown.splitlines())
     assert "create-a-very-long-architecture-" in shown
     assert "session a-session-with-a-long-name" in shown.replace("\n ", "")
@@ -86,7 +86,7 @@ def test_columns_that_tell_nothing_new_make_room(sample: SampleProject) -> None:
     for days in range(3):
         small_run(sample, "paused", days=days, name="epic-2")
     for columns, heads in ((100, "run session target status"), (78, "run session status"), (70, "run status")):
-        lines = plain(in_terminal("runs", cwd=sample.root, columns=columns)).splitlines()
+        lines = strip_colors(run_in_terminal("runs", cwd=sample.root, columns=columns)).splitlines()
         assert " ".join(lines[0].split()).startswith(heads)
         assert all(len(line) <= columns for line in lines)
         assert all("paused" in line for line in lines[1:])
@@ -94,10 +94,10 @@ def test_columns_that_tell_nothing_new_make_room(sample: SampleProject) -> None:
 
 def test_one_run_step_by_step(sample: SampleProject) -> None:
     story_run(sample)
-    shown = piped("runs", "show", cwd=sample.root, TZ="UTC")
+    shown = run_piped("runs", "show", cwd=sample.root, TZ="UTC")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert_golden("runs-show", shown.stdout)
-    document = validated("run", printed(sample.root, "runs", "show", "epic-1", "--json"))
+    document = parse_validated("run", printed(sample.root, "runs", "show", "epic-1", "--json"))
     assert [step["status"] for step in document["steps"]] == ["done", "sent back", "open"]
     assert [one["finding"] for one in document["steps"][0]["attempts"]] == ["asked", "good"]
     assert document["steps"][0]["questions"][0]["answer"] == "postgres"
@@ -122,7 +122,7 @@ def test_two_runs_with_one_id(sample: SampleProject) -> None:
     run = small_run(sample, "paused")
     twin = sample.root / "_bmad-output/.runs/feature" / run.name
     twin.mkdir(parents=True)
-    state_of(twin, Status.PAUSED, 1.0)
+    state_of(twin, RunStatus.PAUSED, 1.0)
     said = refused(sample.root, "runs", "show", run.name)
     assert f"2 runs are called {run.name}" in said
     assert f"feature/{run.name}" in said
@@ -131,10 +131,10 @@ def test_two_runs_with_one_id(sample: SampleProject) -> None:
 
 def test_why_a_step_went_as_it_did(sample: SampleProject) -> None:
     run = story_run(sample)
-    shown = piped("runs", "why", cwd=sample.root, TZ="UTC")
+    shown = run_piped("runs", "why", cwd=sample.root, TZ="UTC")
     assert shown.returncode == 0, shown.stderr
     assert_golden("runs-why", shown.stdout)
-    document = validated("why", printed(sample.root, "runs", "why", run.name, "dev", "--json"))
+    document = parse_validated("why", printed(sample.root, "runs", "why", run.name, "dev", "--json"))
     assert [one["rule"] for one in document["decisions"]] == ["call", "of-another-version", "good"]
     assert document["decisions"][2]["when"] == {"call": ["good"]}
     said = refused(sample.root, "runs", "why", run.name, "9")

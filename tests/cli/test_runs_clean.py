@@ -5,11 +5,11 @@ import time
 import pytest
 
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.runs.state import Status
+from bmad_autopilot.runs.state_file import RunStatus
 from tests.cli.conversations import Conversation
 from tests.cli.run_records import printed, refused, small_run, state_of, typed
-from tests.cli.shipped import validated
-from tests.support import ProjectMaker, SampleProject
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.schemas import parse_validated
 
 RUNS = "_bmad-output/.runs"
 
@@ -27,7 +27,7 @@ def test_what_it_does_and_why(sample: SampleProject) -> None:
     assert f"main/{old.name}  completed 9 days ago; kept for 7\n" in told
     assert "2 runs would be moved to the archive" in told
     assert old.exists()
-    document = validated("runs-clean", printed(sample.root, "runs", "clean", "--json"))
+    document = parse_validated("runs-clean", printed(sample.root, "runs", "clean", "--json"))
     assert [one["run"] for one in document["archived"]] == [failed.name, old.name]
     assert (sample.root / RUNS / "archive/feature" / failed.name / "journal.jsonl").is_file()
     assert all(run.exists() for run in kept)
@@ -78,7 +78,7 @@ def test_sessions_with_their_runs(sample: SampleProject) -> None:
     small_run(sample, "running", days=3)
     lines = printed(sample.root, "runs", "session", "list").splitlines()
     assert lines[0].startswith("feature-auth  2 runs: 1 paused, 1 completed; last 24 h ago")
-    document = validated("sessions", printed(sample.root, "runs", "session", "list", "--json"))
+    document = parse_validated("sessions", printed(sample.root, "runs", "session", "list", "--json"))
     assert document["sessions"][1]["runs"] == {"cut short": 1}
 
 
@@ -88,7 +88,7 @@ def test_a_session_is_archived_when_it_is_over(sample: SampleProject) -> None:
     said = refused(sample.root, "runs", "session", "archive", "feature/auth")
     assert f"{open_.name} (paused)" in said
     assert f"bmad resume --run {open_.name}" in said
-    state_of(open_, Status.COMPLETED, time.time())
+    state_of(open_, RunStatus.COMPLETED, time.time())
     assert "2 runs moved to the archive" in printed(sample.root, "runs", "session", "archive", "feature/auth")
     assert not done.exists()
     assert "no session has a run yet" in printed(sample.root, "runs", "session", "list")

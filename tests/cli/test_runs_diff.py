@@ -9,10 +9,10 @@ import pytest
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
 from tests.cli.run_records import checkpoint, printed, refused
-from tests.cli.shipped import validated
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import assert_golden
-from tests.views.entries import BEGAN
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.journal_entries import STARTED_AT
+from tests.support.schemas import parse_validated
+from tests.support.terminals import assert_golden
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def sample(project: ProjectMaker) -> SampleProject:
     return project()
 
 
-def run_with(sample: SampleProject, *made: dict[str, Any], began: float = BEGAN) -> Path:
+def run_with(sample: SampleProject, *made: dict[str, Any], began: float = STARTED_AT) -> Path:
     folder = Path(make_run(runs_folder(str(sample.root)), "main", "lean", began))
     journal = Journal(str(folder), lambda value: value, lambda: began)
     journal.append("run", target="epic-1")
@@ -45,7 +45,7 @@ def page(step: int) -> dict[str, Any]:
 
 def test_everything_that_differs(sample: SampleProject, monkeypatch: pytest.MonkeyPatch) -> None:
     time.tzset()
-    monkeypatch.setattr("time.time", lambda: BEGAN + 60)
+    monkeypatch.setattr("time.time", lambda: STARTED_AT + 60)
     one = tree_of(sample, "src/login.py", "one\n")
     two = tree_of(sample, "src/lo gin\t2.py", "two\nthree\n")
     run = run_with(
@@ -53,7 +53,7 @@ def test_everything_that_differs(sample: SampleProject, monkeypatch: pytest.Monk
         {"variables": {"a": 1, "b": "gone"}, "rows": {"1-2-login": "backlog"}, "artefacts": [page(1)], **one},
         {"variables": {"a": [2], "c": "new"}, "rows": {"1-2-login": "review"}, "artefacts": [page(2)], **two},
     )
-    document = validated(
+    document = parse_validated(
         "checkpoint-diff", printed(sample.root, "runs", "diff", "@1", f"{run.name}@dev", "--json")
     )
     assert [(one["name"], one["before"], one["after"]) for one in document["variables"]] == [
@@ -75,7 +75,7 @@ def test_everything_that_differs(sample: SampleProject, monkeypatch: pytest.Monk
 
 def test_by_id_over_two_runs(sample: SampleProject) -> None:
     old = run_with(sample, {"artefacts": [page(1)]})
-    new = run_with(sample, {"artefacts": [page(1)], "variables": {"x": "1"}}, began=BEGAN + 100)
+    new = run_with(sample, {"artefacts": [page(1)], "variables": {"x": "1"}}, began=STARTED_AT + 100)
     for run, text in ((old, "one"), (new, "other")):
         (run / "artefacts").mkdir()
         (run / "artefacts/step-01-output.md").write_text(text)
@@ -94,7 +94,7 @@ def test_the_same_twice(sample: SampleProject) -> None:
 
 def test_a_tree_that_git_has_no_more(sample: SampleProject) -> None:
     run_with(sample, {"tree": "1" * 40}, {"tree": "2" * 40})
-    document = validated("checkpoint-diff", printed(sample.root, "runs", "diff", "@1", "@2", "--json"))
+    document = parse_validated("checkpoint-diff", printed(sample.root, "runs", "diff", "@1", "@2", "--json"))
     assert document["files"] is None
     assert "git has the work trees no more" in document["files_unknown"]
 
@@ -102,7 +102,7 @@ def test_a_tree_that_git_has_no_more(sample: SampleProject) -> None:
 def test_a_path_that_climbs_out_is_not_opened(sample: SampleProject) -> None:
     climbing = {"step": 1, "name": "x", "path": "../../../../../secret"}
     run_with(sample, {"artefacts": [climbing]})
-    run_with(sample, {"artefacts": [climbing], "variables": {"x": "1"}}, began=BEGAN + 100)
+    run_with(sample, {"artefacts": [climbing], "variables": {"x": "1"}}, began=STARTED_AT + 100)
     (sample.root / "secret").write_text("secret")
     assert "secret: its content" not in printed(sample.root, "runs", "diff", "lean-20260101-1200@1", "@1")
 
@@ -118,8 +118,8 @@ def test_what_is_not_there(sample: SampleProject) -> None:
 
 def test_steps_that_a_fork_took_over_are_its_own_past(sample: SampleProject) -> None:
     old = run_with(sample, {"artefacts": [page(1)]}, {"artefacts": [page(2)]})
-    fork = Path(make_run(runs_folder(str(sample.root)), "main", "lean", BEGAN + 60))
-    journal = Journal(str(fork), lambda value: value, lambda: BEGAN + 60)
+    fork = Path(make_run(runs_folder(str(sample.root)), "main", "lean", STARTED_AT + 60))
+    journal = Journal(str(fork), lambda value: value, lambda: STARTED_AT + 60)
     journal.append("run", target="epic-1", forked_from={"run": old.name, "step": 1, "entry": 2})
     journal.append("accepted", checkpoint=checkpoint(old.name, 1, "create-story", artefacts=[page(1)]))
     journal.append("forked", run=fork.name, step=1)

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.support import ProjectMaker
-from tests.terminals import piped
+from tests.support.bmad_project import ProjectMaker
+from tests.support.terminals import run_piped
 
 
 def validated(output: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def validated(output: str) -> dict[str, Any]:
 
 
 def test_one_world_is_told_in_order(tmp_path: Path) -> None:
-    done = piped("simulate", "--seed", "3", cwd=tmp_path)
+    done = run_piped("simulate", "--seed", "3", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     times = [line[:9] for line in lines[: lines.index("")]]
@@ -33,24 +33,24 @@ def test_one_world_is_told_in_order(tmp_path: Path) -> None:
 
 def test_verbose_shows_the_journal_too(tmp_path: Path) -> None:
     options = ("simulate", "--epics", "1", "--stories", "1", "--no-crashes")
-    short = piped(*options, cwd=tmp_path).stdout
-    long = piped(*options, "-v", cwd=tmp_path).stdout
+    short = run_piped(*options, cwd=tmp_path).stdout
+    long = run_piped(*options, "-v", cwd=tmp_path).stdout
     assert " note " not in short
     assert " note          accepted" in long
 
 
 def test_many_worlds_are_summed_up(tmp_path: Path) -> None:
-    done = piped("simulate", "--seeds", "3", "--epics", "1", "--stories", "2", cwd=tmp_path)
+    done = run_piped("simulate", "--seeds", "3", "--epics", "1", "--stories", "2", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("3 worlds, 6 stories:")
     assert done.stdout.count("\n") == 4
 
 
 def test_it_is_also_told_to_programs(tmp_path: Path) -> None:
-    one = validated(piped("simulate", "--seed", "4", "--json", cwd=tmp_path).stdout)
+    one = validated(run_piped("simulate", "--seed", "4", "--json", cwd=tmp_path).stdout)
     assert (one["first_seed"], one["seeds"], one["broken"]) == (4, 1, [])
     assert one["effects"][0]["told"]
-    many = validated(piped("simulate", "--seeds", "2", "--epics", "1", "--json", cwd=tmp_path).stdout)
+    many = validated(run_piped("simulate", "--seeds", "2", "--epics", "1", "--json", cwd=tmp_path).stdout)
     assert "effects" not in many
     assert many["totals"]["stories"] == 8
 
@@ -58,9 +58,9 @@ def test_it_is_also_told_to_programs(tmp_path: Path) -> None:
 def test_inside_a_project_its_own_policy_is_rehearsed(project: ProjectMaker) -> None:
     sample = project()
     sample.write("bmad-autopilot.toml", 'workflow = "full"\n')
-    done = piped("simulate", "--epics", "1", "--stories", "1", "--no-crashes", cwd=sample.root)
+    done = run_piped("simulate", "--epics", "1", "--stories", "1", "--no-crashes", cwd=sample.root)
     assert "validate of 1-1-list-accounts is called" in done.stdout
-    other = piped("simulate", "--epics", "1", "--stories", "1", "--workflow", "build", cwd=sample.root)
+    other = run_piped("simulate", "--epics", "1", "--stories", "1", "--workflow", "build", cwd=sample.root)
     assert "build-auto of 1-1-list-accounts is called" in other.stdout
 
 
@@ -74,7 +74,7 @@ def test_inside_a_project_its_own_policy_is_rehearsed(project: ProjectMaker) -> 
     ],
 )
 def test_bad_options_are_usage_errors(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
-    done = piped("simulate", *options, cwd=tmp_path)
+    done = run_piped("simulate", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
 
@@ -88,7 +88,7 @@ def test_a_broken_promise_fails_with_the_command_to_see_it_again(
 
     from bmad_autopilot.cli import bmad
 
-    monkeypatch.setattr("bmad_autopilot.gates.work.judge_work", lambda look: ())
+    monkeypatch.setattr("bmad_autopilot.gates.judge.judge_work", lambda look: ())
     done = CliRunner().invoke(bmad, ["-C", str(tmp_path), "simulate", "--seeds", "30"])
     assert done.exit_code == 1
     assert "breaks a promise" in done.output
@@ -97,17 +97,19 @@ def test_a_broken_promise_fails_with_the_command_to_see_it_again(
 
 
 def test_deliveries_are_rehearsed_to_merged_pull_requests(tmp_path: Path) -> None:
-    done = piped("simulate", "--delivery", "--seeds", "3", "--json", cwd=tmp_path)
+    done = run_piped("simulate", "--delivery", "--seeds", "3", "--json", cwd=tmp_path)
     totals = validated(done.stdout)["totals"]
     assert (done.returncode, totals["broken"]) == (0, 0)
     assert totals["pulls"] >= 3
-    told = piped("simulate", "--delivery", "--epics", "1", "--stories", "1", "--seed", "2", cwd=tmp_path).stdout
+    told = run_piped(
+        "simulate", "--delivery", "--epics", "1", "--stories", "1", "--seed", "2", cwd=tmp_path
+    ).stdout
     assert "pull request #1 is opened for feature/epic-1" in told
     assert "1 pull requests:" in told
 
 
 @pytest.mark.parametrize("options", [("--workflow", "full"), ("--epics", "6")])
 def test_what_a_delivery_cannot_play(tmp_path: Path, options: tuple[str, str]) -> None:
-    done = piped("simulate", "--delivery", *options, cwd=tmp_path)
+    done = run_piped("simulate", "--delivery", *options, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert options[1] in done.stderr

@@ -4,13 +4,12 @@ import os
 import time
 from pathlib import Path
 
-from bmad_autopilot.engine.delivery.plan import Plan
-from bmad_autopilot.engine.lane import Lane
+from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
-from bmad_autopilot.runs.state import RunState, Status, write_state
-from bmad_autopilot.workflows.pipelines import PIPELINES
-from tests.support import SampleProject
+from bmad_autopilot.runs.state_file import RunState, RunStatus, write_state
+from bmad_autopilot.workflows.workflow import PIPELINES
+from tests.support.bmad_project import SampleProject
 
 BEGAN = 1_800_000_000.0
 
@@ -19,9 +18,9 @@ def unfinished_run(
     sample: SampleProject,
     story: str,
     *,
-    status: Status = Status.PAUSED,
+    status: RunStatus = RunStatus.PAUSED,
     after: float = 0.0,
-    delivery: Plan | None = None,
+    delivery: DeliveryPlan | None = None,
     session: str = "main",
     epic: str = "1",
 ) -> Path:
@@ -39,7 +38,7 @@ def note(folder: Path, kind: str, /, **data: object) -> None:
     journal.close()
 
 
-def keep_state(folder: Path, story: str, status: Status, after: float = 0.0, target: str = "epic-1") -> None:
+def keep_state(folder: Path, story: str, status: RunStatus, after: float = 0.0, target: str = "epic-1") -> None:
     variables = {"target": target, "story": story}
     state = RunState(folder.name, status=status, current_step=1, session_variables=variables)
     write_state(str(folder), state._replace(last_checkpoint=time.time() + after))

@@ -1,11 +1,17 @@
 """Keys are cut into numbers as the board's own epics say, and sort as people count."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.core.keys import identify, natural, number_of
-from bmad_autopilot.core.statuses import Kind
+from bmad_autopilot.core import key_variants
+from bmad_autopilot.core.keys import identify, natural_order, normalize_number
+from bmad_autopilot.core.statuses import (
+    RowKind,
+)
 
 
 def numbers(*keys: str) -> dict[str, tuple[str, str | None, str]]:
@@ -98,8 +104,8 @@ def test_natural_order() -> None:
 
 
 def test_numbers_are_equal_whatever_the_separator_and_case() -> None:
-    assert number_of("0-5") == number_of("0.5") == number_of("00·5") == "0.5"
-    assert number_of("1A") == "1a"
+    assert normalize_number("0-5") == normalize_number("0.5") == normalize_number("00·5") == "0.5"
+    assert normalize_number("1A") == "1a"
 
 
 @given(
@@ -135,9 +141,102 @@ def test_near_keys_are_identified_the_same_alone_or_with_an_odd_neighbour(keys: 
 
 
 def test_order_key_of_a_huge_number_stays_bounded() -> None:
-    assert natural("9" * 5000) == (int("9" * 18), "")
+    assert natural_order("9" * 5000) == (int("9" * 18), "")
 
 
 def test_kinds() -> None:
     kinds = {key: row.kind for key, row in identify(["epic-1", "1-1-a", "epic-1-retro", "x"]).items()}
-    assert list(kinds.values()) == [Kind.EPIC, Kind.STORY, Kind.RETROSPECTIVE, Kind.OTHER]
+    assert list(kinds.values()) == [RowKind.EPIC, RowKind.STORY, RowKind.RETROSPECTIVE, RowKind.OTHER]
+
+
+def in_order(items: list[str], key: Callable[[str], Any]) -> list[str]:
+    found = list(items)
+    found.reverse()
+    return sorted(found, key=key)
+
+
+# Regular boards take the quick way: the careful one gives the same, and costs a start-up what it must not.
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["epic-1", "1-1-a", "1-2-b", "epic-1-retrospective"],
+        ["epic-1", "1-4-a", "1-4b-c", "epic-10", "10-0-x"],
+        [],
+    ],
+)
+def test_regular_keys_need_no_careful_look(keys, monkeypatch):
+    expected = key_variants.identify_irregular(keys)
+    monkeypatch.setattr(key_variants, "identify_irregular", None)
+    assert identify(keys) == expected
+
+
+@pytest.mark.parametrize("keys", [["1-1-a", "odd"], ["1-1-a", "1-1-b"], ["epic-1a"], ["01-1-a"]])
+def test_other_keys_do(keys, monkeypatch):
+    monkeypatch.setattr(key_variants, "identify_irregular", None)
+    with pytest.raises(TypeError):
+        identify(keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0-5", "0.5"), ("01", "1"), ("00", "0"), ("1A", "1a"), ("0x", "0x"), ("100", "100"), (" 1_2·3 ", "1.2.3")],
+)
+def test_the_number_of_a_label(text, number):
+    assert normalize_number(text) == number
+
+
+def test_numbers_sort_as_people_count():
+    numbers = ["1", "1.2", "1.4", "1.4b", "1.10", "1.td.1", "2", "2.5", "10", "a"]
+    assert in_order(numbers, natural_order) == numbers
+
+
+def test_rows_without_a_number_come_last_and_retrospectives_after_the_stories():
+    keys = ["epic-1", "1-1-a", "1-td-1-b", "epic-1-retrospective", "epic-2", "debug-1-x", "zebra"]
+    rows = identify(keys)
+    assert in_order(keys, lambda key: rows[key].order) == keys
+    regular = ["epic-1", "1-1-a", "epic-1-retrospective", "epic-2", "2-1-b"]
+    rows = identify(regular)
+    assert in_order(regular, lambda key: rows[key].order) == regular
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "number"),
+    [
+        ([], "Epic-3-Retro", "3"),
+        ([], "EPIC-4", "4"),
+        ([], "sprint-2-retrospective", "sprint.2"),
+        (["epic-7"], "7-2.5-x", "7.2.5"),
+        (["epic-7"], "a-b-7-3-x", "7.a.b.3"),
+        (["epic-a-b-c-d"], "a-b-c-d-1-x", "a.b.c.d.1"),
+        ([], "a-b-c-1", "a.b.c.1"),
+        ([], "a-b-c-d-1", "a-b-c-d-1"),
+        ([], "7-3", "7.3"),
+        ([], "7", "7"),
+        (["epic-7"], "7-abc-1-x", "7.abc.1"),
+        (["epic-7"], "7-td-1", "7.td.1"),
+        (["epic-7"], "7-abcd-1-x", "7"),
+        (["epic-3-retro"], "1-2-x", "1.2"),
+        ([], "1-0-0-x", "1.0"),
+    ],
+)
+def test_further_keys(keys, key, number):
+    assert identify([*keys, key])[key].number == number
+
+
+@pytest.mark.parametrize("epic", ["a", "a-b", "a-b-c", "a-b-c-d"])
+def test_an_epic_may_have_up_to_four_words(epic):
+    row = identify([f"epic-{epic}", f"{epic}-1-x"])[f"{epic}-1-x"]
+    assert (row.epic, row.number) == (epic.replace("-", "."), f"{epic.replace('-', '.')}.1")
+
+
+def test_a_number_further_on_may_have_zeros():
+    rows = identify(["1-0-00-a", "1-0-02-b"])
+    assert [row.number for row in rows.values()] == ["1.0.0", "1.0.2"]
+    assert [row.number for row in identify(["1-0-1", "1-0-2-b"]).values()] == ["1.0", "1.0"]
+
+
+def test_numbers_shared_by_some_do_not_keep_others_from_being_told_apart():
+    keys = ["1-1-a", "3-0-1-x", "3-0-2-y", "3-0-10-z", "odd"]
+    rows = identify(keys)
+    assert [row.number for row in rows.values()] == ["1.1", "3.0.1", "3.0.2", "3.0.10", "odd"]
+    assert in_order(keys, lambda key: rows[key].order) == keys

@@ -8,12 +8,12 @@ import sys
 from types import FrameType
 from typing import Any
 
-from bmad_autopilot.agents.attempts import read_spec
-from bmad_autopilot.agents.outcomes import Outcome
+from bmad_autopilot.agents.adapter import Outcome
+from bmad_autopilot.agents.attempt import read_call_spec
 from bmad_autopilot.agents.verdicts import read_verdict
-from bmad_autopilot.board.loading import load_sprint_status
-from bmad_autopilot.core.actions import Action
-from bmad_autopilot.engine.dispatch import dispatch_to_instance
+from bmad_autopilot.board.overview import load_sprint_status
+from bmad_autopilot.core.next_action import Action
+from bmad_autopilot.engine.python_api import dispatch_to_instance
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
 
 
@@ -21,7 +21,7 @@ def is_done(project: str, story: str) -> bool:
     for place in find_attempts(runs_folder(project)):
         verdict = read_verdict(place.folder)
         completed = verdict is not None and verdict.outcome is Outcome.COMPLETED
-        if completed and read_spec(place.folder).story == story:
+        if completed and read_call_spec(place.folder).story == story:
             return True
     return False
 
@@ -34,7 +34,7 @@ def main(project: str) -> None:
 
 
 # Where a call is started, waited for and taken in.
-_FILES = ("attempts", "starting", "watching", "worktree_lock", "verdicts")
+_FILES = ("attempt", "start", "monitor", "verdicts")
 _OURS = (
     "bmad_autopilot/engine/",
     "bmad_autopilot/runs/",

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.support import SampleProject, make_project
+from tests.support.bmad_project import SampleProject, make_project
 
 PREAMBLE = """\
 import os, sys, time, json, subprocess

@@ -12,11 +12,11 @@ import pytest
 
 from bmad_autopilot.core.errors import AutopilotError, FileError
 from bmad_autopilot.sim.habits import HABITS
-from bmad_autopilot.sim.habits.habit import Kind
-from tests.engine.laning import Sample
+from bmad_autopilot.sim.habits.habit import HabitKind
+from tests.support.lane_projects import LaneProject
 
-LIARS = sorted(name for name, habit in HABITS.items() if habit.kind is Kind.LIAR)
-UNTIDY = sorted(name for name, habit in HABITS.items() if habit.kind is Kind.UNTIDY)
+LIARS = sorted(name for name, habit in HABITS.items() if habit.kind is HabitKind.LIAR)
+UNTIDY = sorted(name for name, habit in HABITS.items() if habit.kind is HabitKind.UNTIDY)
 EVERY = 5  # of them are run for real each time; all of them in `make soak`
 
 
@@ -32,7 +32,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("habit", _mostly_soak(LIARS))
 def test_a_liar_is_never_done(tmp_path: Path, habit: str) -> None:
-    sample = Sample(tmp_path / "p", f"honest,{habit}:1-1", stories=2)
+    sample = LaneProject(tmp_path / "p", f"honest,{habit}:1-1", stories=2)
     ran = sample.run()
     assert ran.end.status == "waiting"
     assert sample.row("1-1") != "done"
@@ -41,7 +41,7 @@ def test_a_liar_is_never_done(tmp_path: Path, habit: str) -> None:
 
 @pytest.mark.parametrize("habit", _mostly_soak(UNTIDY))
 def test_an_untidy_honest_agent_gets_its_story_done(tmp_path: Path, habit: str) -> None:
-    sample = Sample(tmp_path / "p", f"honest,{habit}:1-1", stories=2)
+    sample = LaneProject(tmp_path / "p", f"honest,{habit}:1-1", stories=2)
     ran = sample.run()
     assert (ran.end.status, ran.questions) == ("completed", [])
     assert sample.row("1-1") == "done"
@@ -54,7 +54,7 @@ MOST_BYTES = 64 * 1024 * 1024  # no file of a test grows beyond this, whatever f
 
 SABOTEUR = """
 import os, shutil, subprocess, sys
-from bmad_autopilot.sim.prompt_reading import read_prompt
+from bmad_autopilot.sim.agent import read_prompt
 prompt = sys.stdin.buffer.read()
 job = read_prompt(prompt.decode(), os.getcwd())
 ran = subprocess.run([sys.executable, "-m", "bmad_autopilot.sim.agent", "--habit", "honest"], input=prompt)
@@ -162,7 +162,7 @@ def test_a_file_that_is_replaced_during_a_call_is_refused(tmp_path: Path, name: 
         (outside / file).write_text(text)
     script = tmp_path / "agent.py"
     script.write_text(SABOTEUR.format(outside=str(outside), step=step, act=act))
-    sample = Sample(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
+    sample = LaneProject(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
     ran = sample.run()
     assert ran.end.status == "waiting"
     assert sample.row("1-1") != "done"
@@ -179,7 +179,7 @@ def test_an_output_folder_that_is_replaced_ends_the_run(tmp_path: Path) -> None:
     outside.mkdir()
     act = "moved('_bmad-output', f'{outside}/output')"
     script.write_text(SABOTEUR.format(outside=str(outside), step="dev", act=act))
-    sample = Sample(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
+    sample = LaneProject(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
     with pytest.raises(AutopilotError):
         sample.run()
     board = outside / "output/implementation-artifacts/sprint-status.yaml"
@@ -202,7 +202,7 @@ def _link_folder(root: Path) -> None:
 
 @pytest.mark.parametrize("layout", [_link_board, _link_folder])
 def test_links_of_the_user_inside_the_project_work(tmp_path: Path, layout: Callable[[Path], None]) -> None:
-    sample = Sample(tmp_path / "p")
+    sample = LaneProject(tmp_path / "p")
     layout(sample.root)
     sample.git("add", "--all")
     sample.git("commit", "--quiet", "--message", "Link it")
@@ -213,7 +213,7 @@ def test_links_of_the_user_inside_the_project_work(tmp_path: Path, layout: Calla
 
 
 def test_a_board_outside_the_project_is_refused_before_a_run(tmp_path: Path) -> None:
-    sample = Sample(tmp_path / "p")
+    sample = LaneProject(tmp_path / "p")
     board, mine = sample.root / IMPLEMENTATION / "sprint-status.yaml", tmp_path / "mine.yaml"
     board.rename(mine)
     board.symlink_to(mine)
@@ -252,7 +252,7 @@ def test_nothing_of_the_users_is_written_through_records_of_ours(tmp_path: Path,
     outside.mkdir()
     (outside / "notes.txt").write_text("mine\n")
     script.write_text(SABOTEUR.format(outside=str(outside), step="dev", act=RECORDS[name]))
-    sample = Sample(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
+    sample = LaneProject(tmp_path / "p", stories=2, agent_command=(sys.executable, str(script)))
     with suppress(AutopilotError):
         sample.run()
     assert {path.name: path.read_text() for path in outside.iterdir()} == {"notes.txt": "mine\n"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.engine import inotify
-from bmad_autopilot.engine.wakeups import FileWatch
-from tests.engine.test_wakeups import woken
+from bmad_autopilot.engine.waiting import FileWatch
+from tests.engine.test_waiting_file_watch import woken
 
 WRITTEN = 0x002
 
@@ -46,8 +46,8 @@ def _lines() -> int:
 def test_what_was_lost_may_have_been_anybodys(tmp_path: Path) -> None:
     own = inotify.Inotify()
     own.add([str(tmp_path / "board.yaml"), str(tmp_path / "state.json")], lambda: None)
-    assert len(own._affected(inotify.HEAD.pack(-1, inotify.OVERFLOWN, 0, 0))) == 2
-    assert not own._affected(inotify.HEAD.pack(1, WRITTEN, 0, 16) + b"other.txt".ljust(16, b"\0"))
+    assert len(own._affected(inotify.EVENT_HEADER.pack(-1, inotify.QUEUE_OVERFLOW, 0, 0))) == 2
+    assert not own._affected(inotify.EVENT_HEADER.pack(1, WRITTEN, 0, 16) + b"other.txt".ljust(16, b"\0"))
 
 
 def test_a_folder_that_goes_is_told_and_can_be_watched_again(tmp_path: Path) -> None:

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
-from bmad_autopilot.core.records import Check
-from bmad_autopilot.engine.doors import CallId
+from bmad_autopilot.core.run_record import CheckRecord
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.loop import LaneLoop
+from bmad_autopilot.engine.ports import CallId
 from bmad_autopilot.sim import habits
-from bmad_autopilot.sim.desk import Desk, Ending, Job
 from bmad_autopilot.sim.faults import CrashPlan
 from bmad_autopilot.sim.habits.honest import honest
-from bmad_autopilot.sim.humans import Humans, Manner
-from bmad_autopilot.sim.memory import World
-from bmad_autopilot.sim.memory_board import raw_statuses, with_status
-from bmad_autopilot.sim.memory_doors import MemoryDoors
+from bmad_autopilot.sim.memory.git import raw_statuses, with_row_status
+from bmad_autopilot.sim.memory.ports import MemoryPorts
+from bmad_autopilot.sim.memory.world import MemoryWorld
 from bmad_autopilot.sim.sample import sample_files, story_keys
-from bmad_autopilot.sim.scenario import Cast, chances
-from bmad_autopilot.workflows.pipelines import PIPELINES, Step, Workflow
+from bmad_autopilot.sim.scenario import Participants, seeded_random
+from bmad_autopilot.sim.users import Humans, Manner
+from bmad_autopilot.sim.workspace import AgentJob, ScriptedEnding, Workspace
+from bmad_autopilot.workflows.workflow import PIPELINES, Step, Workflow
 
 FIRST, SECOND = story_keys(1, 2)
 RUN = "run-1"
@@ -31,24 +31,26 @@ class Bench:
     """One epic of two stories."""
 
     def __init__(self, habit: str = "honest", manner: Manner = Manner.ABSENT, **lane: Any) -> None:
-        self.world = World(sample_files(1, 2), chances(1, "world"), CrashPlan(chances(1, "crashes")))
-        self.cast = Cast({FIRST: habit})
-        self.cast.humans = Humans(manner, chances(1, "humans"), self.cast, attended=False)
+        self.world = MemoryWorld(
+            sample_files(1, 2), seeded_random(1, "world"), CrashPlan(seeded_random(1, "crashes"))
+        )
+        self.cast = Participants({FIRST: habit})
+        self.cast.humans = Humans(manner, seeded_random(1, "humans"), self.cast, attended=False)
         self.lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], branch="main")._replace(**lane)
 
     def run(self) -> str:
-        doors = MemoryDoors(self.world, RUN, self.lane, self.cast)
-        doors.note("resumed" if self.world.journals.get(RUN) else "run", {"run_id": RUN})
-        return LaneLoop(doors, self.lane).to_end()
+        ports = MemoryPorts(self.world, RUN, self.lane, self.cast)
+        ports.note("resumed" if self.world.journals.get(RUN) else "run", {"run_id": RUN})
+        return LaneLoop(ports, self.lane).run_to_end()
 
     def answer(self, text: str) -> None:
         asked = next(reversed(self.world.questions.values()))
-        assert text in asked.asked.options
+        assert text in asked.payload.options
         asked.answer = text
 
     @property
     def question(self) -> str:
-        return next(reversed(self.world.questions.values())).asked.code
+        return next(reversed(self.world.questions.values())).payload.code
 
     def entries(self, kind: str) -> list[Any]:
         return [data for name, data, _ in self.world.journals[RUN] if name == kind]
@@ -57,7 +59,7 @@ class Bench:
         return raw_statuses(self.world.board)[key]
 
     def set_row(self, status: str, key: str = FIRST) -> None:
-        self.world.board = with_status(self.world.board, key, status)
+        self.world.board = with_row_status(self.world.board, key, status)
 
     def remove_row(self, key: str = FIRST) -> None:
         lines = self.world.board.split(b"\n")
@@ -72,7 +74,7 @@ class Bench:
 
     @property
     def starts(self) -> list[str]:
-        return [f"{e.data['story']} {e.data['call'].step}" for e in self.world.log.of("start")]
+        return [f"{e.data['story']} {e.data['call'].step}" for e in self.world.log.select("start")]
 
 
 def test_an_epic_goes_from_backlog_to_done() -> None:
@@ -141,10 +143,10 @@ def test_checks_that_a_person_has_mended_outside_the_code_are_run_again(
     """A service that is up again: the tree is the same, and what failed on it must not be told again."""
     is_mended = False
 
-    def checked(files: object, code: str) -> Check:
-        return Check(code, is_mended, excerpt="" if is_mended else "FAILED test_x")
+    def checked(files: object, code: str) -> CheckRecord:
+        return CheckRecord(code, is_mended, excerpt="" if is_mended else "FAILED test_x")
 
-    monkeypatch.setattr("bmad_autopilot.sim.memory_doors.run_checks", checked)
+    monkeypatch.setattr("bmad_autopilot.sim.memory.ports.run_checks", checked)
     bench = Bench(max_fixes=0)
     assert bench.run() == "waiting"
     assert bench.question == "checks"
@@ -190,7 +192,7 @@ def test_a_story_that_says_done_without_a_commit_is_asked_about(answer: str, cal
     bench = Bench("no-change")
     bench.run()
     bench.set_row("done")
-    bench.cast.mend(FIRST)
+    bench.cast.make_honest(FIRST)
     bench.answer("retry")
     assert bench.run() == "waiting"
     assert bench.question == "row"
@@ -205,15 +207,15 @@ def test_a_story_that_says_done_without_a_commit_is_asked_about(answer: str, cal
 def test_a_story_that_was_never_begun_and_says_done_is_asked_about(answer: str, begun: bool) -> None:
     """A test of the first story's agent may write it while our checks run."""
     bench = Bench(rows={FIRST: "backlog", SECOND: "backlog"})
-    check = MemoryDoors.check
+    check = MemoryPorts.check
 
-    def meddling(doors: MemoryDoors, code: str) -> Check:
+    def meddling(ports: MemoryPorts, code: str) -> CheckRecord:
         if bench.row(SECOND) == "backlog" and not bench.world.questions:
             bench.set_row("done", SECOND)
-        return check(doors, code)
+        return check(ports, code)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryDoors, "check", meddling)
+        patch.setattr(MemoryPorts, "check", meddling)
         assert bench.run() == "waiting"
         assert (bench.question, bench.row(FIRST)) == ("row", "review")
         assert bench.entries("commit") == [], "the board is part of each commit"
@@ -229,12 +231,12 @@ def test_rows_that_moved_during_a_call_are_asked_about_once(answer: str, calls: 
     bench = Bench("marks-others-done", rows={FIRST: "backlog", SECOND: "backlog"})
     assert bench.run() == "waiting"
     assert (bench.question, bench.row(FIRST)) == ("rows", "in-progress")
-    bench.cast.mend(FIRST)
+    bench.cast.make_honest(FIRST)
     bench.answer(answer)
     while bench.run() == "waiting":
         assert bench.question == "failed"
         bench.answer("retry")
-    assert [asked.asked.code for asked in bench.world.questions.values()].count("row") == 0
+    assert [asked.payload.code for asked in bench.world.questions.values()].count("row") == 0
     assert bench.starts.count(f"{SECOND} dev") == calls
 
 
@@ -296,7 +298,7 @@ def test_a_story_that_comes_back_while_another_is_worked_on_waits_its_turn() -> 
     assert {bench.row(FIRST), bench.row(SECOND)} == {"done"}
     assert [data["status"] for data in bench.entries("story")] == ["backlog", "backlog", "ready-for-dev"]
     running = 0
-    for effect in bench.world.log.of("start", "end"):
+    for effect in bench.world.log.select("start", "end"):
         running += 1 if effect.kind == "start" else -1
         assert running <= 1
 
@@ -310,14 +312,14 @@ def test_a_board_an_agent_spoilt_is_put_back_and_said() -> None:
 def test_a_reviewer_that_breaks_the_build_is_not_taken_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """It approves, sets the row to done, and what it changed fails the checks."""
 
-    def breaks(desk: Desk, job: Job) -> Ending:
-        done = honest(desk, job)
-        if job.step == "code-review" and not (desk.read("src/ledger/broken_once.py")):
-            desk.write("src/ledger/broken_once.py", b"x = 1\n")
-            desk.write("broken", b"by the reviewer\n")
+    def breaks(workspace: Workspace, job: AgentJob) -> ScriptedEnding:
+        done = honest(workspace, job)
+        if job.step == "code-review" and not (workspace.read("src/ledger/broken_once.py")):
+            workspace.write("src/ledger/broken_once.py", b"x = 1\n")
+            workspace.write("broken", b"by the reviewer\n")
         return done
 
-    made = habits.Habit("breaks", habits.Kind.FAULTY, "Breaks the build in its review.", breaks)
+    made = habits.Habit("breaks", habits.HabitKind.FAULTY, "Breaks the build in its review.", breaks)
     monkeypatch.setattr("bmad_autopilot.sim.scenario.HABITS", {**habits.HABITS, "breaks": made})
     bench = Bench("breaks")
     assert bench.run() == "completed"
@@ -341,32 +343,34 @@ def test_a_retrospective_waits_for_a_limit_too() -> None:
     assert bench.world.now > 9000
 
 
-def ends_with(monkeypatch: pytest.MonkeyPatch, step: str, *endings: Callable[[Desk, Job], Ending]) -> str:
+def ends_with(
+    monkeypatch: pytest.MonkeyPatch, step: str, *endings: Callable[[Workspace, AgentJob], ScriptedEnding]
+) -> str:
     """A habit that is honest but for its first calls of this step."""
     left = list(endings)
 
-    def acts(desk: Desk, job: Job) -> Ending:
-        return left.pop(0)(desk, job) if job.step == step and left else honest(desk, job)
+    def acts(workspace: Workspace, job: AgentJob) -> ScriptedEnding:
+        return left.pop(0)(workspace, job) if job.step == step and left else honest(workspace, job)
 
-    made = habits.Habit("made", habits.Kind.FAULTY, "Made for one test.", acts)
+    made = habits.Habit("made", habits.HabitKind.FAULTY, "Made for one test.", acts)
     monkeypatch.setattr("bmad_autopilot.sim.scenario.HABITS", {**habits.HABITS, "honest": made, "made": made})
     return "made"
 
 
-def crashes(desk: Desk, job: Job) -> Ending:
-    return Ending("crashed")
+def crashes(workspace: Workspace, job: AgentJob) -> ScriptedEnding:
+    return ScriptedEnding("crashed")
 
 
-def asks(desk: Desk, job: Job) -> Ending:
+def asks(workspace: Workspace, job: AgentJob) -> ScriptedEnding:
     question = {"id": "q1", "question": "Which way?", "options": ["left", "right"], "answer": None}
     state = {"blockReason": "critical_decision", "questions": [question]}
-    desk.write(f"{job.folder}/{job.story}.agent-state.json", json.dumps(state).encode())
-    return Ending("completed")
+    workspace.write(f"{job.folder}/{job.story}.agent-state.json", json.dumps(state).encode())
+    return ScriptedEnding("completed")
 
 
 @pytest.mark.parametrize(("ending", "code"), [(crashes, "retrospective"), (asks, "agent")])
 def test_a_retrospective_that_was_not_held_is_asked_about_where_somebody_is_there(
-    monkeypatch: pytest.MonkeyPatch, ending: Callable[[Desk, Job], Ending], code: str
+    monkeypatch: pytest.MonkeyPatch, ending: Callable[[Workspace, AgentJob], ScriptedEnding], code: str
 ) -> None:
     ends_with(monkeypatch, "retrospective", ending)
     bench = Bench(manner=Manner.PATIENT, retrospective="run")
@@ -389,7 +393,7 @@ def test_a_retrospective_that_was_not_held_holds_nobody_up_where_nobody_is_there
 
 def test_a_retrospective_that_nobody_wants_again_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     ends_with(monkeypatch, "retrospective", crashes)
-    monkeypatch.setattr(Humans, "_chosen", lambda self, code, options, heard: "leave")
+    monkeypatch.setattr(Humans, "_choose_answer", lambda self, code, options, heard: "leave")
     bench = Bench(manner=Manner.PATIENT, retrospective="run")
     bench.cast.humans.attended = True
     assert bench.run() == "completed"
@@ -397,7 +401,7 @@ def test_a_retrospective_that_nobody_wants_again_is_left(monkeypatch: pytest.Mon
 
 
 def test_a_retrospective_that_meets_a_limit_is_held_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    ends_with(monkeypatch, "retrospective", lambda desk, job: Ending("limit", resets_after=7200.0))
+    ends_with(monkeypatch, "retrospective", lambda workspace, job: ScriptedEnding("limit", resets_after=7200.0))
     bench = Bench(retrospective="run")
     assert bench.run() == "completed"
     assert bench.starts.count("epic-1 retrospective") == 2
@@ -405,7 +409,7 @@ def test_a_retrospective_that_meets_a_limit_is_held_after_it(monkeypatch: pytest
 
 
 def test_a_retrospective_that_is_refused_for_ever_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    ends_with(monkeypatch, "retrospective", *[lambda desk, job: Ending("overloaded")] * 60)
+    ends_with(monkeypatch, "retrospective", *[lambda workspace, job: ScriptedEnding("overloaded")] * 60)
     bench = Bench(retrospective="run")
     assert bench.run() == "completed"
     assert 1 < bench.starts.count("epic-1 retrospective") < 20
@@ -437,7 +441,7 @@ def test_a_row_that_no_step_of_the_workflow_leads_from_is_asked_about() -> None:
     bench.set_row("review")
     assert bench.run() == "waiting"
     assert bench.question == "stuck"
-    assert "its row says review" in next(iter(bench.world.questions.values())).asked.context
+    assert "its row says review" in next(iter(bench.world.questions.values())).payload.context
 
 
 def test_an_answer_that_nobody_delivered_is_delivered_when_it_is_taken() -> None:
@@ -445,33 +449,33 @@ def test_an_answer_that_nobody_delivered_is_delivered_when_it_is_taken() -> None
     bench = Bench("asking")
     assert bench.run() == "waiting"
     bench.answer("count them")
-    path = f"{bench.world.books.folder}/{FIRST}.agent-state.json"
+    path = f"{bench.world.story_paths.folder}/{FIRST}.agent-state.json"
     delivered = []
 
     def look(kind: str, data: Any) -> float:
         if kind == "answered":
             delivered.append(json.loads(bench.world.git.files[path])["questions"][0]["answer"])
-        return MemoryDoors.note(doors, kind, data)
+        return MemoryPorts.note(ports, kind, data)
 
-    doors = MemoryDoors(bench.world, RUN, bench.lane, bench.cast)
-    doors.note = look  # type: ignore[method-assign]
-    doors.note("resumed", {})
-    assert LaneLoop(doors, bench.lane).to_end() == "completed"
+    ports = MemoryPorts(bench.world, RUN, bench.lane, bench.cast)
+    ports.note = look  # type: ignore[method-assign]
+    ports.note("resumed", {})
+    assert LaneLoop(ports, bench.lane).run_to_end() == "completed"
     assert delivered == ["count them"]
 
 
 def test_what_an_agent_asked_in_an_earlier_run_is_nobodys_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    def leaves_state(desk: Desk, job: Job) -> Ending:
-        there = desk.read(f"{job.folder}/{job.story}.agent-state.json")
-        done = honest(desk, job)
+    def leaves_state(workspace: Workspace, job: AgentJob) -> ScriptedEnding:
+        there = workspace.read(f"{job.folder}/{job.story}.agent-state.json")
+        done = honest(workspace, job)
         if there is not None:
-            desk.write(f"{job.folder}/{job.story}.agent-state.json", there)
+            workspace.write(f"{job.folder}/{job.story}.agent-state.json", there)
         return done
 
     ends_with(monkeypatch, "create-story", leaves_state)
     bench = Bench()
     state = {"blockReason": "critical_decision", "questions": [{"id": "q1", "question": "Old?", "answer": None}]}
-    bench.world.git.write(f"{bench.world.books.folder}/{FIRST}.agent-state.json", json.dumps(state).encode())
+    bench.world.git.write(f"{bench.world.story_paths.folder}/{FIRST}.agent-state.json", json.dumps(state).encode())
     assert bench.run() == "completed"
     assert bench.world.questions == {}
 
@@ -481,7 +485,7 @@ def test_a_story_moved_during_the_retrospective_starts_no_second_agent() -> None
     bench = Bench(retrospective="run")
     bench.after(1980.0, lambda: bench.set_row("review"))
     assert bench.run() == "completed"
-    told = [f"{e.kind} {e.data['call'].step}" for e in bench.world.log.of("start", "end")]
+    told = [f"{e.kind} {e.data['call'].step}" for e in bench.world.log.select("start", "end")]
     assert told[-2:] == ["start retrospective", "end retrospective"]
     assert (bench.row(), bench.row("epic-1-retrospective")) == ("done", "done")
 
@@ -504,7 +508,7 @@ def test_money_that_is_spent_is_asked_about() -> None:
 
 
 def test_told_to_leave_it_leaves_and_the_agent_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryDoors, "linger", lambda self, call: False)
+    monkeypatch.setattr(MemoryPorts, "cancel_on_second_stop", lambda self, call: False)
     bench = Bench()
     bench.after(200.0, lambda: setattr(bench.world, "stop", True))
     assert bench.run() == "left"
@@ -519,17 +523,17 @@ def test_rows_that_moved_during_a_call_are_asked_about_and_undone() -> None:
     assert (bench.question, bench.row(SECOND)) == ("rows", "done")
     bench.answer("undo")
     bench.run()
-    ours = [effect.data for effect in bench.world.log.of("set-row") if effect.data["key"] == SECOND]
+    ours = [effect.data for effect in bench.world.log.select("set-row") if effect.data["key"] == SECOND]
     assert (ours[0]["before"], ours[0]["after"]) == ("done", "backlog")
     assert bench.row() != "done"
 
 
 def test_told_twice_it_ends_the_agent_and_calls_it_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends(self: MemoryDoors, call: CallId) -> bool:
+    def ends(self: MemoryPorts, call: CallId) -> bool:
         self.world.cancel(self.run, call)
         return True
 
-    monkeypatch.setattr(MemoryDoors, "linger", ends)
+    monkeypatch.setattr(MemoryPorts, "cancel_on_second_stop", ends)
     bench = Bench()
     bench.after(200.0, lambda: setattr(bench.world, "stop", True))
     assert bench.run() == "left"
@@ -540,6 +544,6 @@ def test_told_twice_it_ends_the_agent_and_calls_it_again_later(monkeypatch: pyte
 
 
 def test_a_loop_that_goes_round_in_circles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryDoors, "set_row", lambda self, key, status, expect: False)
+    monkeypatch.setattr(MemoryPorts, "set_row", lambda self, key, status, expect: False)
     with pytest.raises(AutopilotError, match="goes round in circles at"):
         Bench().run()

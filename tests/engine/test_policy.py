@@ -4,11 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.engine.policy import checks_of, with_policy
-from bmad_autopilot.project.open import open_project
-from tests.engine.laning import Sample
-from tests.support import ProjectMaker, SampleProject, git
-from tests.terminals import piped
+from bmad_autopilot.engine.policy import (
+    MAX_SHOWN,
+    check_commands,
+    describe_differences,
+    settings_digest,
+    with_base_settings,
+)
+from bmad_autopilot.project.config import Config
+from bmad_autopilot.project.config_reader import config_from_bytes
+from bmad_autopilot.project.project import open_project
+from tests.support.bmad_project import ProjectMaker, SampleProject, git
+from tests.support.lane_projects import LaneProject
+from tests.support.terminals import run_piped
 
 MAKEFILE = "lint:\n\t@echo linted\ntest:\n\t@echo tested\nbuild:\n\t@echo built\n"
 DETECTED = ("make lint", "make test", "make build")
@@ -30,7 +38,7 @@ SETTINGS = {
 
 
 def checks(sample: SampleProject) -> tuple[str, ...]:
-    return checks_of(with_policy(open_project(str(sample.root)), lambda kind, data, at: None))
+    return check_commands(with_base_settings(open_project(str(sample.root)), lambda kind, data, at: None))
 
 
 def made(project: ProjectMaker, settings: str | None) -> SampleProject:
@@ -84,9 +92,9 @@ def test_the_old_settings_file_changes_nothing_about_checks(project: ProjectMake
 )
 def test_what_is_told_of_them(project: ProjectMaker, words: tuple[str, ...]) -> None:
     sample = made(project, "stale_days = 9\n")
-    assert "make lint, make test, make build" in piped(*words, cwd=sample.root).stdout
+    assert "make lint, make test, make build" in run_piped(*words, cwd=sample.root).stdout
     (sample.root / "Makefile").unlink()
-    shown = " ".join(piped(*words, cwd=sample.root).stdout.split())
+    shown = " ".join(run_piped(*words, cwd=sample.root).stdout.split())
     assert "no check commands" in shown
     assert "on the review alone" in shown
     assert "set `test` under [commands] in bmad-autopilot.toml" in shown
@@ -96,7 +104,7 @@ class Ran:
     """A run of the sample's first story with an honest agent, its own `[commands]` taken out of the settings."""
 
     def __init__(self, root: Path, makefile: str) -> None:
-        self.sample = Sample(root)
+        self.sample = LaneProject(root)
         settings = root / CONFIG
         text = settings.read_text().partition("[commands]")[0]
         settings.write_text(f"stale_days = 9\n{text}")
@@ -125,9 +133,58 @@ def test_a_detected_check_that_fails_keeps_the_story_from_being_done(tmp_path: P
 
 
 def test_a_run_without_checks_says_so_before_it_starts(tmp_path: Path) -> None:
-    sample = Sample(tmp_path)
+    sample = LaneProject(tmp_path)
     settings = tmp_path / CONFIG
     settings.write_text(settings.read_text().partition("[commands]")[0])
     sample.git("commit", "--quiet", "--all", "--message", "Settings")
-    shown = " ".join(piped("run-story", "1-1", cwd=tmp_path).stdout.split())
+    shown = " ".join(run_piped("run-story", "1-1", cwd=tmp_path).stdout.split())
     assert "no check commands were found: the work is committed and merged on the review alone" in shown
+
+
+# What has changed in the settings, said so that the change can be seen.
+
+
+def config(text: str) -> Config:
+    return config_from_bytes(text.encode(), "bmad-autopilot.toml", lambda name: b"")
+
+
+def agent(*words: str) -> Config:
+    shown = ", ".join(f'"{word}"' for word in words)
+    return config(f'agent = "own"\n[agents.own]\ncommand = [{shown}]\n')
+
+
+def test_the_same_settings() -> None:
+    assert describe_differences(agent("x"), agent("x")) == []
+
+
+def test_a_setting_inside_others_is_named_alone() -> None:
+    assert describe_differences(agent("x"), agent("x", "-v")) == ["agents.own.command: x → x, -v"]
+
+
+def test_of_long_values_the_part_that_differs() -> None:
+    long = "a" * 3 * MAX_SHOWN
+    (line,) = describe_differences(agent(long, "3"), agent(long, "6"))
+    before, after = line.removeprefix("agents.own.command: ").split(" → ")
+    assert (before[0], before[-1]) == ("…", "3")
+    assert (after[0], after[-1]) == ("…", "6")
+    assert len(before) <= MAX_SHOWN + 2
+
+
+def test_what_is_new() -> None:
+    (line, more) = describe_differences(config(""), agent("x"))
+    assert line == "agent: claude → own"
+    assert more.startswith("agents.own: nothing → ")
+
+
+def test_commands_that_are_set_or_no_longer_set() -> None:
+    unset, none, own = (config(f"[commands]\n{line}\n") for line in ("", "test = []", 'test = ["make test"]'))
+    assert describe_differences(unset, none) == ["commands.test: as detected → nothing"]
+    assert describe_differences(own, unset) == ["commands.test: make test → as detected"]
+    assert len({settings_digest(one) for one in (unset, none, own)}) == 3
+    assert settings_digest(unset) == settings_digest(Config())
+
+
+def test_the_workflow_is_kept() -> None:
+    assert describe_differences(config(""), config('workflow = "full"\n')) == [
+        "workflow: auto → full (this run keeps its workflow)"
+    ]

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot import Action, dispatch_to_instance
-from bmad_autopilot.agents.attempts import Spec
-from bmad_autopilot.agents.protocol import Call
-from bmad_autopilot.agents.shim.redaction import secrets_of
-from bmad_autopilot.agents.starting import Limits, start
-from bmad_autopilot.sim.sample import PLANNING, scripted
-from tests.agents.shim.test_redaction import SHAPES
-from tests.agents.stubs import finish, repository
-from tests.engine.autopilot.flights import side_by_side
-from tests.engine.autopilot.piloting import Pilot, run_git
+from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.attempt import CallSpec
+from bmad_autopilot.agents.shim.redact import environment_secrets
+from bmad_autopilot.agents.start import TimeLimits, start_attempt
+from bmad_autopilot.sim.sample import PLANNING, scripted_agent_command
+from tests.agents.shim.test_redact import SHAPES
 from tests.engine.projects import project_with_agent
+from tests.support.agent_stubs import finish, init_repository
+from tests.support.autopilot_runs import AutopilotProject, run_git
+from tests.support.parallel_runs import parallel_project
 
 DEV = Action("dev-story", "1-3-sign-out", "", {"story_id": "1-3-sign-out"})
 
@@ -43,22 +43,22 @@ def forms(secret: str) -> list[bytes]:
 def test_seeded_secrets_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    tree, folder = repository(tmp_path / "tree"), tmp_path / "runs" / "attempt-1"
+    tree, folder = init_repository(tmp_path / "tree"), tmp_path / "runs" / "attempt-1"
     every = "\n".join(SECRETS.values())
     code = (
         "import json, os, sys\nprompt = sys.stdin.read()\n"
         "print(prompt); print(json.dumps({'said': prompt, prompt: 1}))\n"
         "print(prompt, file=sys.stderr); print(json.dumps(dict(os.environ)))\nprint(prompt, end='')"
     )
-    spec = Spec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), time.time())
-    start(
+    spec = CallSpec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), time.time())
+    start_attempt(
         str(folder),
         spec,
-        Call(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
+        AgentCall(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
         environment=dict(os.environ),
-        limits=Limits(60, 0),
+        limits=TimeLimits(60, 0),
         prompt=every,
-        secrets=secrets_of(os.environ),
+        secrets=environment_secrets(os.environ),
     )
     assert finish(folder).exit == 0
     data = written(folder, tree / ".git")
@@ -113,14 +113,19 @@ sys.exit(ran.returncode)
 AS_THEY_ARE = ("board.before", "story.before", "spec.before", "settings.toml")
 
 
-def leaking(folder: Path, delivery: str = "github") -> Pilot:
+def leaking(folder: Path, delivery: str = "github") -> AutopilotProject:
     """A project whose story title, reviewer and checks all tell secrets."""
     folder.mkdir(exist_ok=True)
     said = "\n".join(["".join(parts) for parts in SHAPES.values()] + list(SECRETS.values()))
     (folder / "agent.py").write_text(LEAKING)
     (folder / "secrets.txt").write_text(said)
-    agent = (sys.executable, str(folder / "agent.py"), str(folder / "secrets.txt"), *scripted("picky"))
-    pilot = side_by_side(folder / "p", epics=1, agent=agent, top=f'delivery = "{delivery}"\n')
+    agent = (
+        sys.executable,
+        str(folder / "agent.py"),
+        str(folder / "secrets.txt"),
+        *scripted_agent_command("picky"),
+    )
+    pilot = parallel_project(folder / "p", epics=1, agent=agent, top=f'delivery = "{delivery}"\n')
     settings = pilot.work / "bmad-autopilot.toml"
     check = f"cat {folder}/secrets.txt; "
     settings.write_text(settings.read_text().replace('test = ["', f'test = ["{check}'))
@@ -140,7 +145,7 @@ def test_what_reviewers_checks_and_titles_tell_leaves_in_nothing_of_ours(
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     pilot = leaking(tmp_path, delivery)
-    flight = pilot.fly()
+    flight = pilot.run()
     assert flight.end.merged == ("epic-1",), flight.end
     told = [run_git(folder, "log", "--all", "--format=%B") for folder in (pilot.work, pilot.refs.folder)]
     assert "Read: " in told[0]

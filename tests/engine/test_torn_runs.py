@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.core.folding import fold
-from bmad_autopilot.core.records import RunRecord
-from bmad_autopilot.engine.driving import lane_at
-from bmad_autopilot.engine.resuming import resume_run
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.runs.checkpoints import checkpoints_of
-from bmad_autopilot.runs.finding import find_run, state_of
+from bmad_autopilot.core.journal_fold import fold
+from bmad_autopilot.core.run_record import RunRecord
+from bmad_autopilot.engine.resume import resume_run
+from bmad_autopilot.engine.runner import read_lane
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.checkpoints import list_checkpoints
+from bmad_autopilot.runs.index import find_run, load_run_state
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import runs_folder
-from bmad_autopilot.runs.question import By
-from bmad_autopilot.runs.questions import answer, questions_of
-from tests.engine.laning import Ran, Sample
+from bmad_autopilot.runs.question_file import AnswerSource
+from bmad_autopilot.runs.questions import questions_of, record_answer
+from tests.support.lane_projects import LaneProject, RecordedRun
 
 
 @pytest.fixture(scope="module")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> LaneProject:
     """A run that has completed a step, and waits for an answer."""
-    sample = Sample(tmp_path_factory.mktemp("torn") / "p", "asking")
+    sample = LaneProject(tmp_path_factory.mktemp("torn") / "p", "asking")
     assert sample.run("epic", "1").end.status == "waiting"
     return sample
 
 
-def folder_of(sample: Sample) -> Path:
+def folder_of(sample: LaneProject) -> Path:
     return Path(find_run(runs_folder(str(sample.root)), None).folder)
 
 
@@ -39,14 +39,14 @@ def read(folder: Path) -> RunRecord:
     )
 
 
-def resume(sample: Sample) -> Ran:
+def resume(sample: LaneProject) -> RecordedRun:
     log: list[tuple[str, Mapping[str, Any]]] = []
     run = find_run(runs_folder(str(sample.root)), None)
     project = open_project(str(sample.root))
-    return Ran(resume_run(project, run, told=lambda kind, data, at: log.append((kind, data))), log)
+    return RecordedRun(resume_run(project, run, on_event=lambda kind, data, at: log.append((kind, data))), log)
 
 
-def test_a_journal_cut_at_any_byte_of_its_last_record(waiting: Sample, tmp_path: Path) -> None:
+def test_a_journal_cut_at_any_byte_of_its_last_record(waiting: LaneProject, tmp_path: Path) -> None:
     folder = tmp_path / "main" / folder_of(waiting).name
     shutil.copytree(folder_of(waiting), folder)
     journal = folder / "journal.jsonl"
@@ -60,7 +60,7 @@ def test_a_journal_cut_at_any_byte_of_its_last_record(waiting: Sample, tmp_path:
         journal.write_bytes(before + record[:cut])
         again = read(folder)
         assert (again.steps, again.checkpoints) == (steps, [])
-        assert lane_at(str(folder)) is not None
+        assert read_lane(str(folder)) is not None
         writer = Journal(str(folder), lambda value: value)
         writer.append("left", agents="none")
         writer.close()
@@ -70,25 +70,25 @@ def test_a_journal_cut_at_any_byte_of_its_last_record(waiting: Sample, tmp_path:
     assert [made["step"] for made in read(folder).checkpoints] == [1]
 
 
-def test_a_state_cut_at_any_byte(waiting: Sample, tmp_path: Path) -> None:
+def test_a_state_cut_at_any_byte(waiting: LaneProject, tmp_path: Path) -> None:
     folder = tmp_path / "main" / folder_of(waiting).name
     shutil.copytree(folder_of(waiting), folder)
     whole = (folder / "state.json").read_bytes()
-    known = state_of(str(folder), "main")
+    known = load_run_state(str(folder), "main")
     assert known is not None
     for cut in range(len(whole) - 2):
         (folder / "state.json").write_bytes(whole[:cut])
-        state = state_of(str(folder), "main")
+        state = load_run_state(str(folder), "main")
         assert state is not None
         assert (state.run_id, state.steps_completed) == (known.run_id, known.steps_completed)
-    assert [one.step for one in checkpoints_of(str(folder))] == [1]
+    assert [one.step for one in list_checkpoints(str(folder))] == [1]
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("kind", ["accepted", "ended", "call", "asked"])
 def test_it_goes_on_from_facts_and_makes_no_call_again(tmp_path: Path, kind: str) -> None:
     """Half of the last record of its kind is there, and nothing after it."""
-    sample = Sample(tmp_path / "p", "asking")
+    sample = LaneProject(tmp_path / "p", "asking")
     assert sample.run("epic", "1").end.status == "waiting"
     folder = folder_of(sample)
     journal = folder / "journal.jsonl"
@@ -102,5 +102,5 @@ def test_it_goes_on_from_facts_and_makes_no_call_again(tmp_path: Path, kind: str
     assert ran.end.status == "waiting"
     assert {str(path.relative_to(folder)) for path in folder.glob("steps/*/attempt-*")} == attempts
     (asked,) = [path for path, question in questions_of(str(folder))[0] if question.answer is None]
-    answer(asked, "1", By.HUMAN)
+    record_answer(asked, "1", AnswerSource.HUMAN)
     assert resume(sample).end.status == "completed"

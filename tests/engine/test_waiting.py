@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.attempts import Spec
-from bmad_autopilot.agents.protocol import Call
-from bmad_autopilot.agents.starting import Limits, collect, start
-from bmad_autopilot.agents.watching import cancel, wait_for_any
+from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.attempt import CallSpec
+from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
+from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
 from bmad_autopilot.engine import waiting as engine_waiting
-from bmad_autopilot.engine.waiting import Waiting
-from tests.support import git
+from bmad_autopilot.engine.waiting import Waiter
+from tests.support.bmad_project import git
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def call(tmp_path: Path) -> str:
     tree.mkdir()
     git(tree, "init", "--quiet")
     git(tree, "commit", "--quiet", "--allow-empty", "--message", "Begin")
-    spec = Spec(uuid.uuid4().hex, "stub", "dev", "1-1", "-", str(tree), (), time.time())
+    spec = CallSpec(uuid.uuid4().hex, "stub", "dev", "1-1", "-", str(tree), (), time.time())
     sleeps = (sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)")
-    start(str(folder), spec, Call(sleeps), environment={}, limits=Limits(900, 900), prompt="")
+    start_attempt(str(folder), spec, AgentCall(sleeps), environment={}, limits=TimeLimits(900, 900), prompt="")
     return str(folder)
 
 
@@ -35,12 +35,12 @@ def test_with_many_at_work_each_is_told_of_less_often_and_an_end_is_still_seen_a
     call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_waiting, "PROGRESS_SECONDS", 0.01)
-    monkeypatch.setattr(engine_waiting, "MOST_TOLD", 100)
+    monkeypatch.setattr(engine_waiting, "MAX_PROGRESS_PER_SECOND", 100)
     slower = threading.Event()
-    waits = [Waiting() for _ in range(2)]
+    waits = [Waiter() for _ in range(2)]
 
     def told() -> None:
-        if engine_waiting._pace() == 0.02:  # both wait: half as often each
+        if engine_waiting._progress_interval() == 0.02:  # both wait: half as often each
             slower.set()
 
     threads = [threading.Thread(target=_wait, args=(one, call, told)) for one in waits]
@@ -49,30 +49,30 @@ def test_with_many_at_work_each_is_told_of_less_often_and_an_end_is_still_seen_a
     try:
         assert slower.wait(10)
     finally:
-        cancel(call, "measured")
+        cancel_attempt(call, "measured")
         wait_for_any([call], 30)
         for thread in threads:
             thread.join(10)
-        collect()
+        reap_shims()
     assert not any(thread.is_alive() for thread in threads)
-    assert engine_waiting._pace() == 0.01, "nobody waits any more"
+    assert engine_waiting._progress_interval() == 0.01, "nobody waits any more"
     for one in waits:
         one.close()
 
 
-def _wait(one: Waiting, call: str, told: Callable[[], None]) -> None:
-    one.for_call(call, (), told)  # ended at once, as by every new watch
-    one.for_call(call, (), told)
+def _wait(one: Waiter, call: str, told: Callable[[], None]) -> None:
+    one.wait_for_call(call, (), told)  # ended at once, as by every new watch
+    one.wait_for_call(call, (), told)
 
 
 def test_an_end_between_a_look_and_the_wait_is_looked_at_at_once(call: str, tmp_path: Path) -> None:
-    one, files = Waiting(), (str(tmp_path / "board.yaml"),)
-    one.for_call(call, files, None)  # ended at once, as by every new watch
-    cancel(call, "over")
+    one, files = Waiter(), (str(tmp_path / "board.yaml"),)
+    one.wait_for_call(call, files, None)  # ended at once, as by every new watch
+    cancel_attempt(call, "over")
     wait_for_any([call], 30)
-    collect()
-    assert _ends(lambda: one.for_call(call, files, None)), "it is not waited for until the next rescan"
-    again = threading.Thread(target=one.for_call, args=(call, files, None))
+    reap_shims()
+    assert _ends(lambda: one.wait_for_call(call, files, None)), "it is not waited for until the next rescan"
+    again = threading.Thread(target=one.wait_for_call, args=(call, files, None))
     again.start()
     again.join(0.2)
     assert again.is_alive(), "who has seen its end and waits all the same waits for the files"

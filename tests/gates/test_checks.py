@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
 from bmad_autopilot.gates import checks
-from bmad_autopilot.gates.checks import run_checks
-from bmad_autopilot.gates.failures import Failure, FailureKind
-from bmad_autopilot.gates.reports import Check, CheckReport
-from tests.agents.shim.test_redaction import SHAPES
-from tests.agents.stubs import PATIENCE, alive, until
+from bmad_autopilot.gates.check_output import CheckFailure, FailureKind
+from bmad_autopilot.gates.checks import CheckReport, CheckResult, run_checks
+from tests.agents.shim.test_redact import SHAPES
+from tests.support.agent_stubs import TIMEOUT, is_alive, wait_until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="descendants are found by /proc")
 
@@ -37,34 +36,34 @@ def pids(folder: Path, count: int) -> list[int]:
     def written() -> list[Path]:
         return [file for file in files.glob("*.pid") if file.read_text().endswith("\n")]
 
-    until(lambda: len(written()) == count, f"{count} processes")
+    wait_until(lambda: len(written()) == count, f"{count} processes")
     return [int(file.read_text()) for file in written()]
 
 
 def test_no_commands_is_a_pass_that_says_so(tmp_path):
     report = run(tmp_path)
-    assert (report.passed, report.empty, report.signature) == (True, True, "")
+    assert (report.passed, report.is_empty, report.signature) == (True, True, "")
 
 
 def test_all_checks_run_and_all_failures_are_told(tmp_path):
     report = run(tmp_path, "echo one; exit 3", "echo two", "echo three >&2; false")
     assert [check.exit for check in report.checks] == [3, 0, 1]
     assert not report.passed
-    assert not report.empty
+    assert not report.is_empty
     assert [(one.command, one.exit, one.excerpt) for one in report.failures] == [
         ("echo one; exit 3", 3, "one"),
         ("echo three >&2; false", 1, "three"),
     ]
     assert [Path(check.log).name for check in report.checks] == ["01.log", "02.log", "03.log"]
     assert [Path(check.log).read_text() for check in report.checks] == ["one\n", "two\n", "three\n"]
-    assert "$ echo one; exit 3\n(exit code 3)\none" in report.told
+    assert "$ echo one; exit 3\n(exit code 3)\none" in report.failure_text
 
 
 def test_a_check_has_its_folder_its_environment_and_no_input(tmp_path):
     report = run(
         tmp_path, 'test "$(pwd)" = "$WANTED" && test -z "$HOME" && ! read line', WANTED=str(tmp_path / "work")
     )
-    assert report.passed, report.told
+    assert report.passed, report.failure_text
 
 
 def test_output_and_errors_stand_in_one_log_in_order(tmp_path):
@@ -130,7 +129,7 @@ SLEEPERS = (
 
 
 def gone(processes: list[int]) -> None:
-    until(lambda: not any(map(alive, processes)), "all of them gone")
+    wait_until(lambda: not any(map(is_alive, processes)), "all of them gone")
 
 
 @linux_only
@@ -140,7 +139,7 @@ def test_at_the_time_limit_everything_it_started_is_ended(tmp_path):
     assert [check.exit for check in report.checks] == [None, 0]
     assert report.failures[0].kind is FailureKind.CODE
     assert report.failures[0].excerpt.startswith("said\n[did not end in 3 s")
-    assert "time limit" in report.told
+    assert "time limit" in report.failure_text
     gone(pids(tmp_path, 3))
 
 
@@ -179,9 +178,9 @@ def test_when_we_are_killed_or_interrupted_nothing_goes_on(tmp_path, number):
     parent = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
     try:
         running = pids(tmp_path, 4)
-        assert all(map(alive, running))
+        assert all(map(is_alive, running))
         os.kill(parent.pid, number)
-        parent.wait(PATIENCE)
+        parent.wait(TIMEOUT)
         gone(running)
     finally:
         parent.kill()
@@ -198,14 +197,14 @@ def test_checks_can_run_in_threads(tmp_path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
     assert sorted(report.checks[0].exit or 0 for report in reports) == [0, 1, 2]
 
 
 def test_a_disk_that_is_full_is_said(tmp_path, monkeypatch):
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
-    monkeypatch.setattr(checks, "_new_log", lambda path: os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb", 0))
+    monkeypatch.setattr(checks, "_create_log", lambda path: os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb", 0))
     with pytest.raises(FileError, match="No space left"):
         run(tmp_path, "echo x; sleep 600")
 
@@ -224,8 +223,8 @@ def test_a_report_survives_being_stored(tmp_path):
     st.text(),
 )
 def test_any_report_survives(rows, signature):
-    failures = tuple(Failure(c, e, k, x) for c, e, k, x in rows if e != 0)
-    report = CheckReport(tuple(Check(c, e, 0.5, "log") for c, e, _, _ in rows), failures, signature)
+    failures = tuple(CheckFailure(c, e, k, x) for c, e, k, x in rows if e != 0)
+    report = CheckReport(tuple(CheckResult(c, e, 0.5, "log") for c, e, _, _ in rows), failures, signature)
     assert CheckReport.from_json(report.to_json()) == report
 
 
@@ -253,11 +252,11 @@ def test_one_that_is_to_end_is_ended_with_what_it_has_started(tmp_path):
         {"PATH": os.environ["PATH"]},
         str(tmp_path / "logs"),
         seconds=60,
-        ends=begun.exists,
+        should_stop=begun.exists,
     )
     assert report.checks[0].exit is None
     assert report.checks[0].seconds < 30
-    until(lambda: not alive(*pids(tmp_path, 1)), "its end")
+    wait_until(lambda: not is_alive(*pids(tmp_path, 1)), "its end")
 
 
 def test_nobody_who_could_end_it_does(tmp_path):
@@ -268,7 +267,7 @@ def test_nobody_who_could_end_it_does(tmp_path):
         asked.append(1)
         return False
 
-    report = run_checks(["sleep 1"], str(tmp_path), known, str(tmp_path / "logs"), seconds=60, ends=ends)
+    report = run_checks(["sleep 1"], str(tmp_path), known, str(tmp_path / "logs"), seconds=60, should_stop=ends)
     assert report.passed
     assert 1 <= len(asked) < 30
 
@@ -281,14 +280,14 @@ def printing(folder: Path, text: str, *, exit: int = 1) -> CheckReport:
 def stored(folder: Path, report: CheckReport) -> bytes:
     """Whatever comes of a check: its log, its report, what an agent or a person is told."""
     logs = b"".join(path.read_bytes() for path in (folder / "logs").iterdir())
-    return logs + report.to_json().encode() + report.told.encode()
+    return logs + report.to_json().encode() + report.failure_text.encode()
 
 
-@pytest.mark.parametrize("size", [3, 100, checks.READ])
+@pytest.mark.parametrize("size", [3, 100, checks.READ_BYTES])
 def test_a_secret_that_a_check_prints_is_nowhere_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(checks, "READ", size)
+    monkeypatch.setattr(checks, "READ_BYTES", size)
     monkeypatch.setenv("DEPLOY_TOKEN", "correct horse battery")
     said = "\n".join(
         ["error: it begins", *("".join(one) for one in SHAPES.values()), "correct horse battery", "end"]
@@ -299,7 +298,7 @@ def test_a_secret_that_a_check_prints_is_nowhere_kept(
         assert secret.encode() not in kept, kind
     assert b"correct horse battery" not in kept
     assert b"error: it begins" in kept
-    assert report.told.endswith("end")
+    assert report.failure_text.endswith("end")
 
 
 def test_a_secret_of_the_checks_own_environment_is_not_kept(tmp_path: Path) -> None:
@@ -310,7 +309,7 @@ def test_a_secret_of_the_checks_own_environment_is_not_kept(tmp_path: Path) -> N
 def test_a_token_in_colours_is_not_put_together_for_the_agent(tmp_path: Path) -> None:
     token = SHAPES["github classic"][1]
     report = printing(tmp_path, f"error \x1b[31m{token[:12]}\x1b[0m{token[12:]}\n")
-    assert token not in report.told
+    assert token not in report.failure_text
 
 
 @pytest.mark.parametrize("shift", range(0, 60, 7))
@@ -334,3 +333,79 @@ def test_a_large_log_is_cleared_of_secrets_in_bounded_time(tmp_path: Path) -> No
     log = Path(report.checks[0].log)
     assert log.stat().st_size <= checks.MAX_OUTPUT + 100
     assert SHAPES["npm"][1].encode() not in log.read_bytes()
+
+
+# Checks: what is kept of their output, to the byte.
+
+
+def log_of(folder: Path, size: int) -> bytes:
+    report = run(folder, f"head -c {size} /dev/zero | tr '\\0' x")
+    return Path(report.checks[0].log).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("size", "kept"),
+    [
+        (50, b"x" * 50),
+        (51, b"x" * 51),
+        (100, b"x" * 100),
+        (101, b"x" * 50 + "\n[… 1 bytes left out …]\n".encode() + b"x" * 50),
+        (5000, b"x" * 50 + "\n[… 4900 bytes left out …]\n".encode() + b"x" * 50),
+    ],
+)
+def test_half_is_kept_from_each_end(tmp_path, monkeypatch, size, kept):
+    monkeypatch.setattr(checks, "MAX_OUTPUT", 100)
+    assert log_of(tmp_path, size) == kept
+
+
+def test_a_flood_in_small_pieces_is_bounded_as_it_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "MAX_OUTPUT", 100)
+    monkeypatch.setattr(checks, "READ_BYTES", 30)
+    report = run(tmp_path, "for n in $(seq 100 299); do echo $n; done; exit 1")
+    log = Path(report.checks[0].log).read_bytes()
+    every = "".join(f"{n}\n" for n in range(100, 300)).encode()
+    assert log == every[:50] + "\n[… 700 bytes left out …]\n".encode() + every[-50:]
+    assert report.failures[0].excerpt.startswith("100\n101")
+    assert report.failures[0].excerpt.endswith("298\n299")
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "logs" / "01.log").mkdir(parents=True)
+    with pytest.raises(FileError) as caught:
+        run(tmp_path, "true")
+    assert caught.value.location is not None
+    assert caught.value.location.file.endswith("01.log")
+
+
+def test_why_a_check_could_not_be_started_stands_in_its_log(tmp_path):
+    folder = str(tmp_path / "logs")
+    report = run_checks(["true"], str(tmp_path / "nowhere"), {"PATH": os.environ["PATH"]}, folder, seconds=60)
+    assert "cannot be started" in Path(report.checks[0].log).read_text()
+
+
+def test_a_signature_is_sixteen_letters_and_tells_failures_apart(tmp_path):
+    one = run(tmp_path, "echo error a; exit 1").signature
+    assert len(one) == 16
+    assert one != run(tmp_path, "echo error b; exit 1").signature
+    assert one != run(tmp_path, "echo error a; exit 1", "echo error b; exit 1").signature
+
+
+def test_a_check_cannot_end_its_keeper_by_the_way(tmp_path):
+    report = run(tmp_path, "kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; echo still here; exit 3")
+    assert [(one.exit, one.excerpt) for one in report.failures] == [(3, "still here")]
+
+
+def test_a_check_that_is_told_has_time_to_tidy_up(tmp_path):
+    tidy = "trap 'sleep 0.5; echo done > tidied; exit 0' TERM"
+    run(tmp_path, f"{tidy}; while :; do sleep 0.05; done", seconds=0.5)
+    assert (tmp_path / "work" / "tidied").exists()
+
+
+def test_the_time_it_took_is_kept(tmp_path):
+    assert 0 < run(tmp_path, "true").checks[0].seconds < 60
+
+
+def test_the_time_limit_is_told(tmp_path):
+    report = run(tmp_path, "exec sleep 60", seconds=0.5)
+    assert report.failures[0].excerpt == "[did not end in 0.5 s, and was stopped]"
+    assert report.checks[0].exit is None

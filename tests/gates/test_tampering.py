@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.core.changes import Change, Kind
-from bmad_autopilot.gates.objections import Kind as Weight
-from bmad_autopilot.gates.work import judge_work
-from tests.gates.looks import codes, look
+from bmad_autopilot.core.changes import ChangeKind, FileChange
+from bmad_autopilot.gates.evidence import ObjectionKind as Weight
+from bmad_autopilot.gates.judge import judge_work
+from tests.gates.evidence_builder import codes, look
 
 
 class Sample(NamedTuple):
@@ -309,7 +309,7 @@ def changed(one: Sample, old: str, new: str) -> list[str]:
 @each_language
 def test_a_deleted_test_file_is_missed(one):
     found = judge_work(look({one.path: one.text}, {}))
-    assert [(one.code, one.kind) for one in found] == [("test-deleted", Weight.FOUL)]
+    assert [(one.code, one.kind) for one in found] == [("test-deleted", Weight.VIOLATION)]
     assert one.path in found[0].message
 
 
@@ -522,7 +522,7 @@ def test_a_test_in_an_unknown_language_is_missed_too():
 
 def test_a_test_grown_too_large_to_look_at_is_refused():
     one = SAMPLES[0]
-    change = Change(one.path, Kind.MODIFIED, mode="100644")
+    change = FileChange(one.path, ChangeKind.MODIFIED, mode="100644")
     work = look(more=(change,))._replace(contents=lambda path, now: None if now else one.text.encode())
     assert codes(work) == ["test-gutted"]
 
@@ -538,7 +538,7 @@ def test_a_test_grown_too_large_to_look_at_is_refused():
 )
 def test_a_story_may_ask_for_tests_to_go(asked):
     one = SAMPLES[0]
-    assert codes(look({one.path: one.text}, {}, asked=asked)) == []
+    assert codes(look({one.path: one.text}, {}, story_text=asked)) == []
 
 
 @pytest.mark.parametrize(
@@ -555,15 +555,15 @@ def test_a_story_may_ask_for_tests_to_go(asked):
 )
 def test_other_words_about_tests_ask_for_nothing(asked):
     one = SAMPLES[0]
-    assert codes(look({one.path: one.text}, {}, asked=asked)) == ["test-deleted"]
+    assert codes(look({one.path: one.text}, {}, story_text=asked)) == ["test-deleted"]
 
 
 def test_the_tests_of_a_thing_that_is_to_go_may_go_with_it():
     one = SAMPLES[0]
     before = {one.path: one.text, "src/cart.py": "def total(): ...\n"}
     asked = "## Tasks\n\n- [ ] Remove the old cart\n"
-    assert codes(look(before, {}, asked=asked)) == []
-    assert codes(look(before, {"src/cart.py": before["src/cart.py"]}, asked=asked)) == ["test-deleted"]
+    assert codes(look(before, {}, story_text=asked)) == []
+    assert codes(look(before, {"src/cart.py": before["src/cart.py"]}, story_text=asked)) == ["test-deleted"]
     assert codes(look(before, {})) == ["test-deleted"]
 
 
@@ -572,17 +572,24 @@ PATHS = st.sampled_from([one.path for one in SAMPLES] + ["src/a.py", "package.js
 
 @given(path=PATHS, before=st.binary(max_size=300), after=st.binary(max_size=300), asked=st.text(max_size=200))
 def test_no_bytes_break_the_judge(path, before, after, asked):
-    judge_work(look({path: before}, {path: after}, asked=asked, commands=("npm test", "make test")))
+    judge_work(look({path: before}, {path: after}, story_text=asked, check_commands=("npm test", "make test")))
 
 
 @given(
     path=st.text(max_size=60),
     old=st.text(max_size=60),
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(ChangeKind),
     mode=st.sampled_from(["120000", "160000", "100644"]),
 )
 def test_no_path_breaks_the_judge(path, old, kind, mode):
-    judge_work(look(more=(Change(path, kind, old, mode),), asked=path, commands=(path,), allowed=(old,)))
+    judge_work(
+        look(
+            more=(FileChange(path, kind, old, mode),),
+            story_text=path,
+            check_commands=(path,),
+            allowed_globs=(old,),
+        )
+    )
 
 
 @given(st.sampled_from(SAMPLES), st.data())

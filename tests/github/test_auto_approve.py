@@ -8,10 +8,20 @@ import yaml
 from hypothesis import given
 
 from bmad_autopilot.github import approval
-from bmad_autopilot.github.approval import Rules, Situation
-from bmad_autopilot.github.auto_approve import auto_approve_files, is_ours, script_text
-from bmad_autopilot.github.gate_running import Pace
-from tests.github.situations import READY, RULES, rules, situations
+from bmad_autopilot.github.approval import COPILOT, GATE_WORKFLOW, Rules, Situation, judge
+from bmad_autopilot.github.auto_approve import auto_approve_files, build_situation, is_generated, script_text
+from bmad_autopilot.github.forge import (
+    CheckState,
+    ForgeActor,
+    Pull,
+    PullReview,
+    PullState,
+    RemoteCheck,
+    ReviewState,
+    ReviewThread,
+)
+from bmad_autopilot.github.gate_runner import Pace
+from tests.github.situations import HEAD, NOW, OLD, READY, RULES, rules, situations
 
 WORKFLOW, SCRIPT = (file.text for file in auto_approve_files())
 
@@ -99,8 +109,8 @@ def test_it_runs_for_reviews_and_by_hand_one_at_a_time_for_a_pull_request() -> N
 
 
 def test_both_carry_our_mark() -> None:
-    assert is_ours(WORKFLOW.encode())
-    assert is_ours(SCRIPT.encode())
+    assert is_generated(WORKFLOW.encode())
+    assert is_generated(SCRIPT.encode())
 
 
 def test_the_gate_knows_its_own_workflow_by_name() -> None:
@@ -109,3 +119,51 @@ def test_the_gate_knows_its_own_workflow_by_name() -> None:
 
 def test_no_mention_leaves_us() -> None:
     assert not re.search(r"@[A-Za-z]", WORKFLOW)
+
+
+# A pull request from the forge's door is judged as the workflow judges it.
+
+PULL = Pull(
+    number=7,
+    id="PR_7",
+    url="",
+    state=PullState.OPEN,
+    title="Epic 1",
+    head_ref="feature/epic-1",
+    head=HEAD,
+    base_ref="main",
+    base=OLD,
+    author=ForgeActor("ann"),
+    created=NOW - 9000,
+    pushed=NOW - 700,
+    reviews=(
+        PullReview("R_1", ForgeActor(COPILOT, is_bot=True), ReviewState.COMMENTED, HEAD, NOW - 500, number=5),
+    ),
+    checks=(RemoteCheck("test", CheckState.PASSED),),
+)
+
+
+def test_a_ready_one_is_approved() -> None:
+    assert judge(build_situation(PULL, NOW, ["src/a.py"]), RULES).word == "approve"
+
+
+def test_an_open_thread_and_a_file_that_judges_are_seen() -> None:
+    thread = ReviewThread("T_1", "src/a.py", 1, "", ())
+    assert judge(build_situation(PULL._replace(threads=(thread,)), NOW, []), RULES).word == "wait"
+    assert (
+        judge(build_situation(PULL._replace(threads=(thread._replace(is_resolved=True),)), NOW, []), RULES).word
+        == "approve"
+    )
+    assert judge(build_situation(PULL, NOW, [".github/workflows/ci.yml"]), RULES).word == "refuse"
+
+
+def test_the_gates_own_check_is_not_counted() -> None:
+    own = RemoteCheck("auto-approve", CheckState.PENDING, workflow=GATE_WORKFLOW)
+    assert judge(build_situation(PULL._replace(checks=(*PULL.checks, own)), NOW, []), RULES).word == "approve"
+
+
+def test_the_base_taken_in_keeps_the_review_and_the_age() -> None:
+    review = PULL.reviews[0]._replace(commit=OLD)
+    pull = PULL._replace(reviews=(review,), pushed=NOW - 130)
+    assert judge(build_situation(pull, NOW, []), RULES).word == "wait"
+    assert judge(build_situation(pull, NOW, [], content=[OLD], pushed=NOW - 700), RULES).word == "approve"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheels import Built, Installed, build, install
+from tests.support.wheels import Built, Installed, build, install
 
 
 @pytest.fixture(scope="session")

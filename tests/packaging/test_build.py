@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot import __version__
-from tests.support import ProjectMaker
-from tests.wheels import REPOSITORY, Built, Installed
+from tests.support.bmad_project import ProjectMaker
+from tests.support.wheels import REPOSITORY, Built, Installed
 
 pytestmark = pytest.mark.real
 
@@ -39,8 +39,8 @@ def test_wheel_declares_its_face(built: Built) -> None:
     assert "\nRequires-Python: >=3.11\n" in metadata
     assert "\nLicense-Expression: MIT\n" in metadata
     scripts = archive.read(f"{info}/entry_points.txt").decode()
-    assert "bmad = bmad_autopilot.entry:main" in scripts
-    assert "bmad-autopilot = bmad_autopilot.entry:main" in scripts
+    assert "bmad = bmad_autopilot.__main__:main" in scripts
+    assert "bmad-autopilot = bmad_autopilot.__main__:main" in scripts
 
 
 def test_sdist_can_be_built_and_tested_from(built: Built) -> None:

@@ -7,18 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.packages import PACKAGES
-from bmad_autopilot.agents.registry import NAMES
-from bmad_autopilot.core.errors import FileError, Place
-from bmad_autopilot.files import Text
-from bmad_autopilot.project.config import ROLES, Commands, CommandSettings, Config, Role, load_config
-from bmad_autopilot.project.config_text import render_config, render_table
-from bmad_autopilot.project.custom import CustomAgent, CustomLauncher
+from bmad_autopilot.agents.registry import AGENT_NAMES, PACKAGES
+from bmad_autopilot.core.errors import FileError, Location
+from bmad_autopilot.io.files import TextFile
+from bmad_autopilot.io.toml_reader import load_toml
+from bmad_autopilot.project.config import (
+    ROLES,
+    Commands,
+    CommandSettings,
+    Config,
+    CustomAgent,
+    CustomLauncher,
+    Role,
+    load_config,
+)
+from bmad_autopilot.project.config_reader import read_config
+from bmad_autopilot.project.config_schema import AGENTS, BOOL, KEYS, USER_TABLES
+from bmad_autopilot.project.config_template import render_config, render_table
 from bmad_autopilot.project.root import Root
-from bmad_autopilot.project.schema import AGENTS, BOOL, KEYS, OPEN
-from bmad_autopilot.project.settings_file import read_config
 from bmad_autopilot.project.skills import CLIENTS
-from bmad_autopilot.project.toml import load_toml
 from tests.conftest import REPOSITORY
 from tests.project.trees import write
 
@@ -125,7 +132,7 @@ def test_an_empty_file_changes_nothing_but_the_path(tmp_path: Path) -> None:
 def test_every_key_is_read(tmp_path: Path) -> None:
     found = config(tmp_path, FULL)
     assert found.board is not None
-    assert (found.board.value, found.board.place.line) == ("plans/sprint-status.yaml", 1)
+    assert (found.board.value, found.board.location.line) == ("plans/sprint-status.yaml", 1)
     assert found[2:6] == ("full", "codex", "develop", 14)
     assert found.roles == {**dict.fromkeys(ROLES, Role()), "dev": Role("claude", "large", "box")}
     assert found.commands == CommandSettings("npm ci", ("npm run lint", "npm run typecheck"), ("npm test",), ())
@@ -236,7 +243,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
 ) -> None:
     error = refused(tmp_path, text)
     assert "unknown key" in error.message
-    assert error.place == (str(tmp_path / "bmad-autopilot.toml"), line, None)
+    assert error.location == (str(tmp_path / "bmad-autopilot.toml"), line, None)
     assert suggestion in (error.hint or "")
 
 
@@ -327,8 +334,8 @@ def test_an_unknown_key_is_refused_with_its_line_and_a_suggestion(
 def test_a_wrong_value_is_refused_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     error = refused(tmp_path, text)
     assert words in str(error)
-    assert error.place is not None
-    assert error.place.line == line
+    assert error.location is not None
+    assert error.location.line == line
 
 
 def test_one_command_may_stand_without_a_list(tmp_path: Path) -> None:
@@ -345,11 +352,11 @@ def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
 def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_bytes(raw)
-    place: Place | None = Place("read")
+    place: Location | None = Location("read")
     try:
         assert isinstance(read_config(str(path)), Config)
     except FileError as error:
-        place = error.place
+        place = error.location
     assert place is not None
 
 
@@ -397,10 +404,10 @@ def test_a_key_without_a_default_is_shown_as_an_example() -> None:
 
 def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
     shown = re.sub(r"^# (\w+ = |\[)", r"\1", render_config(Commands()), flags=re.MULTILINE)
-    data = load_toml(Text("shown", shown.encode()))
+    data = load_toml(TextFile("shown", shown.encode()))
     tables = {key.table.split(".")[0] for key in KEYS if key.table}
     assert data.keys() == tables | {key.name for key in KEYS if not key.table}
-    for table in OPEN.values():
+    for table in USER_TABLES.values():
         head, name = table.split(".")
         inner = data[head]
         assert isinstance(inner, dict)
@@ -410,11 +417,11 @@ def test_every_default_in_the_written_file_is_a_valid_setting() -> None:
 
 def test_what_init_writes_sets_nothing_but_commands() -> None:
     """Then nothing but the file itself is read: `bmad status` imports no rules."""
-    data = load_toml(Text("written", render_config(Commands(test=("make test",))).encode()))
+    data = load_toml(TextFile("written", render_config(Commands(test=("make test",))).encode()))
     assert data.pop("commands") == {"test": ["make test"]}
     assert data.pop("roles") == {role: {} for role in ROLES}
     assert not any(data.values())
-    assert not OPEN.keys() & data.keys()
+    assert not USER_TABLES.keys() & data.keys()
 
 
 def test_every_key_has_a_sentence() -> None:
@@ -430,7 +437,7 @@ def test_every_default_of_a_choice_is_one_of_them() -> None:
 
 
 def test_every_agent_has_an_adapter_skills_and_a_package() -> None:
-    assert AGENTS == NAMES
+    assert AGENTS == AGENT_NAMES
     assert set(AGENTS) == CLIENTS.keys() == PACKAGES.keys()
 
 
@@ -444,4 +451,4 @@ def test_the_examples_of_the_documentation_are_valid(tmp_path: Path) -> None:
 
 def test_the_documentation_holds_the_current_table() -> None:
     page = (REPOSITORY / "docs" / "configuration.md").read_text()
-    assert render_table() in page, "put the output of config_text.render_table() into docs/configuration.md"
+    assert render_table() in page, "put the output of config_template.render_table() into docs/configuration.md"

@@ -7,7 +7,7 @@ import pytest
 
 from bmad_autopilot.core.errors import FileError
 from bmad_autopilot.project.root import Root, find_root
-from tests.support import ProjectMaker, git
+from tests.support.bmad_project import ProjectMaker, git
 
 
 def repository(folder: Path) -> Path:
@@ -45,7 +45,7 @@ def test_a_linked_worktree_finds_its_owner(project: ProjectMaker, tmp_path: Path
     sample.git("worktree", "add", "--quiet", str(tmp_path / "lane"))
     root = find_root(str(tmp_path / "lane" / "_bmad-output"))
     assert root == Root(str(sample.root), str(tmp_path / "lane"), str(sample.root / ".git"))
-    assert root.places == (str(tmp_path / "lane"), str(sample.root))
+    assert root.search_folders == (str(tmp_path / "lane"), str(sample.root))
 
 
 def test_a_worktree_inside_the_project_is_not_taken_for_a_sub_folder(project: ProjectMaker) -> None:

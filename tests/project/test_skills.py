@@ -118,29 +118,29 @@ def test_a_shim_is_known_by_its_front_matter_only(tmp_path: Path) -> None:
         write(tmp_path, ".claude/skills/bmad-dev-story/checklist.md", "")
         write(tmp_path, ".claude/skills/bmad-build/SKILL.md", PLAIN.replace("\n", end))
         found = skills(tmp_path)
-        assert (found["dev-story"].shim, found["dev-story"].usable) == (True, True)
-        assert (found["build"].shim, found["build"].usable) == (False, True)
+        assert (found["dev-story"].is_shim, found["dev-story"].is_usable) == (True, True)
+        assert (found["build"].is_shim, found["build"].is_usable) == (False, True)
 
 
 def test_broken_front_matter_is_no_shim_and_no_crash(tmp_path: Path) -> None:
     write(tmp_path, ".claude/skills/bmad-a/SKILL.md", "---\nmetadata: lifecycle: shim\n---\n")
     write(tmp_path, ".claude/skills/bmad-b/SKILL.md", "---\nlifecycle")
-    assert [(skill.shim, skill.usable) for skill in skills(tmp_path).values()] == [(False, True)] * 2
+    assert [(skill.is_shim, skill.is_usable) for skill in skills(tmp_path).values()] == [(False, True)] * 2
 
 
 def test_a_stub_that_only_forwards_is_not_usable(tmp_path: Path) -> None:
     write(tmp_path, ".claude/skills/bmad-quick-dev/SKILL.md", SHIM)
-    assert not skills(tmp_path)["quick-dev"].usable
+    assert not skills(tmp_path)["quick-dev"].is_usable
 
 
 def test_dev_auto_is_usable_only_with_its_steps(tmp_path: Path) -> None:
     folder = ".claude/skills/bmad-dev-auto"
     write(tmp_path, f"{folder}/SKILL.md", PLAIN)
-    assert not skills(tmp_path)["dev-auto"].usable
+    assert not skills(tmp_path)["dev-auto"].is_usable
     lay(tmp_path, f"{folder}/customize.toml")
-    assert not skills(tmp_path)["dev-auto"].usable
+    assert not skills(tmp_path)["dev-auto"].is_usable
     lay(tmp_path, f"{folder}/step-04-review.md")
-    assert skills(tmp_path)["dev-auto"].usable
+    assert skills(tmp_path)["dev-auto"].is_usable
 
 
 def test_a_skill_nobody_may_read_is_not_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,14 +149,14 @@ def test_a_skill_nobody_may_read_is_not_usable(tmp_path: Path, monkeypatch: pyte
 
     write(tmp_path, ".claude/skills/bmad-build/SKILL.md", PLAIN)
     with monkeypatch.context() as patch:  # the module is everybody's: fixtures open files too
-        patch.setattr("bmad_autopilot.files.os.open", forbidden)
+        patch.setattr("bmad_autopilot.io.files.os.open", forbidden)
         found = skills(tmp_path)["build"]
-        assert not found.usable
+        assert not found.is_usable
 
 
 def test_a_skill_too_large_to_be_one_is_not_usable(tmp_path: Path) -> None:
     write(tmp_path, ".claude/skills/bmad-build/SKILL.md", "x" * 2_000_000)
-    assert not skills(tmp_path)["build"].usable
+    assert not skills(tmp_path)["build"].is_usable
 
 
 @pytest.mark.parametrize(

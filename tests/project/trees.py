@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bmad_autopilot.project.open import Project, open_project
+from bmad_autopilot.project.project import Project, open_project
 
 BOARD = "development_status:\n  epic-1: backlog\n"
 IMPLEMENTATION = "_bmad-output/implementation-artifacts"

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bmad_autopilot.agents import verdicts
-from bmad_autopilot.agents.attempts import Result, Spec
-from bmad_autopilot.agents.events import JSON, Event
-from bmad_autopilot.agents.outcomes import Spend, Verdict
-from bmad_autopilot.agents.protocol import Agent, Request
-from bmad_autopilot.agents.shim import records
-from bmad_autopilot.agents.starting import Limits, collect, start
-from bmad_autopilot.agents.watching import wait_for_any
+from bmad_autopilot.agents.adapter import JSON, Agent, AgentRequest, AttemptVerdict, Event, Spend
+from bmad_autopilot.agents.attempt import AttemptResult, CallSpec
+from bmad_autopilot.agents.monitor import wait_for_any
+from bmad_autopilot.agents.shim import attempt_files
+from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
 
 PATIENCE = 60.0
-LIMITS = Limits(time=PATIENCE, stall=0)
+LIMITS = TimeLimits(time=PATIENCE, stall=0)
 
 
 class Attempt(NamedTuple):
-    verdict: Verdict
-    result: Result
+    verdict: AttemptVerdict
+    result: AttemptResult
     events: list[Event]
 
     def all(self, kind: str, subtype: str | None = None) -> list[dict[str, Any]]:
@@ -33,20 +31,20 @@ class Attempt(NamedTuple):
 
 def attempt(
     agent: Agent,
-    request: Request,
+    request: AgentRequest,
     program: Path,
     environment: Mapping[str, str],
     folder: Path,
     *,
     before: Spend | None = None,
     options: tuple[str, ...] = (),
-    limits: Limits = LIMITS,
+    limits: TimeLimits = LIMITS,
     meanwhile: Callable[[str], None] | None = None,
 ) -> Attempt:
     """`meanwhile` gets the attempt's folder while the agent runs."""
     call = agent.call(request)
     assert call.argv[0] == agent.program
-    spec = Spec(
+    spec = CallSpec(
         id=uuid.uuid4().hex,
         agent=agent.name,
         step="dev",
@@ -58,25 +56,25 @@ def attempt(
         resume=request.resume,
         before=before or Spend(),
     )
-    start(
+    start_attempt(
         str(folder),
         spec,
         call._replace(argv=(str(program), *call.argv[1:], *options)),
-        environment={**environment, "TMPDIR": f"{spec.private}/tmp"},
+        environment={**environment, "TMPDIR": f"{spec.temp_folder}/tmp"},
         limits=limits,
         prompt=request.prompt,
     )
     if meanwhile:
         meanwhile(str(folder))
     assert wait_for_any([str(folder)], PATIENCE), "the agent did not end"
-    collect()
-    _, result, verdict = verdicts.judge(str(folder), agent)
-    return Attempt(verdict, result, verdicts.all_events(str(folder)))
+    reap_shims()
+    _, result, verdict = verdicts.judge_attempt(str(folder), agent)
+    return Attempt(verdict, result, verdicts.read_all_events(str(folder)))
 
 
 def agent_process(folder: str) -> int:
     """The agent's process id: the shim's first child."""
-    started = records.read_started(folder)
+    started = attempt_files.read_started(folder)
     assert started is not None
     children = Path(f"/proc/{started[0]}/task/{started[0]}/children").read_text().split()
     return int(children[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.files import locked
+from bmad_autopilot.io.files import hold_lock
 
 CLAUDE = "@anthropic-ai/claude-code@2.1.325"
 CODEX = "@openai/codex@0.166.0"
@@ -41,7 +41,7 @@ def install(real: Path, package: str, program: str) -> Path:
 
 def installing(real: Path) -> AbstractContextManager[int]:
     """One worker at a time; what another has brought meanwhile is there afterwards."""
-    return locked(str(real / "install.lock"), seconds=6 * INSTALL_SECONDS)
+    return hold_lock(str(real / "install.lock"), seconds=6 * INSTALL_SECONDS)
 
 
 def _npm(arguments: list[str], folder: Path, real: Path) -> None:

@@ -13,15 +13,13 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.sim.github.bare import BareRefs
-from bmad_autopilot.sim.github.clock import SimClock
-from bmad_autopilot.sim.github.effects import GitHubEffect
 from bmad_autopilot.sim.github.model import VIEWER, SimGitHub
-from bmad_autopilot.sim.github.records import SimPull
-from bmad_autopilot.sim.github.wire.server import SimServer
-from bmad_autopilot.sim.github.wire.ssh import gh_config, ssh_environment
-from bmad_autopilot.sim.sample import BOARD, make_sample, scripted
-from tests.github.graphql_schema import SHARED
+from bmad_autopilot.sim.github.records import GitHubEffect, SimClock, SimPull
+from bmad_autopilot.sim.github.refs import BareRefs
+from bmad_autopilot.sim.sample import BOARD, make_sample, scripted_agent_command
+from tests.fake_github.client_environment import gh_config, ssh_environment
+from tests.fake_github.server import SimServer
+from tests.support.graphql_schema import SHARED
 
 BMAD = (sys.executable, "-m", "bmad_autopilot")
 REMOTE = "git@github.com:acme/widgets.git"
@@ -74,14 +72,19 @@ class DeliveryBench:
     def _make_project(self, epics: int, stories: int, settings: str) -> None:
         agent = self.folder / "agent.py"
         agent.write_text(AGENT)
-        command = (sys.executable, str(agent), str(self.folder / "environments"), *scripted("honest"))
+        command = (
+            sys.executable,
+            str(agent),
+            str(self.folder / "environments"),
+            *scripted_agent_command("honest"),
+        )
         make_sample(str(self.work), epics, stories, agent_command=command)
         with (self.work / "bmad-autopilot.toml").open("a") as file:
             file.write(settings)
         self.git("commit", "--quiet", "--all", "--message", "Settings")
         self.git("remote", "add", "origin", REMOTE)
         self.git("push", "--quiet", "origin", "main")
-        self.model.look_at_branches()
+        self.model.sync_branches()
 
     def serve(self, **options: Any) -> SimServer:
         """In real time, and each document against the schema where that is there."""
@@ -149,7 +152,7 @@ class DeliveryBench:
 
     def effects(self, *kinds: str, by: str | None = VIEWER) -> list[GitHubEffect]:
         with self.server.lock:
-            return list(self.model.effects.of(*kinds, by=by))
+            return list(self.model.effects.select(*kinds, by=by))
 
     def pull(self, number: int) -> SimPull:
         with self.server.lock:

@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-from bmad_autopilot.github.forge import COPILOT
-from bmad_autopilot.github.pulls import PullState
-from bmad_autopilot.sim.github.effects import GitHubEffect
+from bmad_autopilot.github.forge import COPILOT, PullState
+from bmad_autopilot.sim.github.records import GitHubEffect
 from tests.real.delivery_bench import DeliveryBench
 
 DISPUTED = "matter of taste"

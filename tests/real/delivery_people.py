@@ -3,12 +3,11 @@ and one that stands on it meet them."""
 
 from collections.abc import Sequence
 
-from bmad_autopilot.sim.github.ci import PASS, Job, Read, SimCI, Verdict
-from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.sim.github.checks import PASSED, CIJob, JobResult, ReadFile, SimCI
 from bmad_autopilot.sim.github.model import SimGitHub
-from bmad_autopilot.sim.github.people import SimMaintainer
+from bmad_autopilot.sim.github.people import SimCopilot, SimMaintainer
 from bmad_autopilot.sim.github.records import SimPull, SimReview
-from bmad_autopilot.sim.github.reviewing import Remark
+from bmad_autopilot.sim.github.reviews import Remark
 
 MENDED = "docs/review-epic-1.md"  # the honest agent writes it when it mends something
 REMARKS = (
@@ -23,9 +22,9 @@ REMARKS = (
 SECOND = "src/ledger/list_payments.py"  # the second epic's
 
 
-def red_until_mended(read: Read, attempt: int) -> Verdict:
+def red_until_mended(read: ReadFile, attempt: int) -> JobResult:
     """The second epic's too, until it has taken in what mended the first."""
-    return PASS if read(MENDED) is not None else Verdict("failure", b"\xff\xfeboom: a case is missing\n")
+    return PASSED if read(MENDED) is not None else JobResult("failure", b"\xff\xfeboom: a case is missing\n")
 
 
 def remarks(pull: SimPull, review: int) -> Sequence[Remark]:
@@ -40,7 +39,7 @@ class Maintainer(SimMaintainer):
     second epic is there."""
 
     def __init__(self, model: SimGitHub) -> None:
-        super().__init__(model, looks_after=1.0)
+        super().__init__(model, delay=1.0)
         self.stale = ""
         self.moved = ""
         self.closed: list[str] = []
@@ -52,7 +51,7 @@ class Maintainer(SimMaintainer):
         left = self._left()
         if left and 2 in self._model.pulls and not self.closed:
             self.closed.append(left)
-            self._model.later(1.0, lambda: self.resolve(left))
+            self._model.call_later(1.0, lambda: self.resolve(left))
 
     def _left(self) -> str:
         """The thread that we have answered and not closed."""
@@ -71,6 +70,6 @@ class Maintainer(SimMaintainer):
 
 
 def settle(model: SimGitHub) -> Maintainer:
-    SimCI(model, [Job("test", red_until_mended, appears=0.2, begins=0.2, takes=1.0)])
-    SimCopilot(model, remarks, takes=1.0)
+    SimCI(model, [CIJob("test", red_until_mended, appears_after=0.2, starts_after=0.2, duration=1.0)])
+    SimCopilot(model, remarks, duration=1.0)
     return Maintainer(model)

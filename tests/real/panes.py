@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.terminals import plain
+from tests.support.terminals import strip_colors
 
 PATIENCE = 40.0
 
@@ -24,7 +24,7 @@ class Pane:
 
     def shown(self) -> str:
         ran = subprocess.run([*self._tmux, "capture-pane", "-p"], check=True, capture_output=True, text=True)
-        return "\n".join(line.rstrip() for line in plain(ran.stdout).splitlines()).rstrip() + "\n"
+        return "\n".join(line.rstrip() for line in strip_colors(ran.stdout).splitlines()).rstrip() + "\n"
 
     def until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bmad_autopilot.runs.journal import Journal
-from bmad_autopilot.sim.github.ci import Job, SimCI
+from bmad_autopilot.sim.github.checks import CIJob, SimCI
 from bmad_autopilot.sim.github.people import SimMaintainer
-from bmad_autopilot.sim.sample import make_sample, scripted
+from bmad_autopilot.sim.sample import make_sample, scripted_agent_command
 from tests.real.delivery_bench import AGENT, REMOTE, DeliveryBench
 
 TOP = 'dependencies = "none"\nrequire_review = "human"\n'
@@ -30,18 +30,20 @@ class ParallelBench(DeliveryBench):
         agent = self.folder / "agent.py"
         agent.write_text(AGENT)
         kept = (sys.executable, str(agent), str(self.folder / "environments"))
-        make_sample(str(self.work), epics, stories, agent_command=(*kept, *scripted("honest", self.seconds)))
+        make_sample(
+            str(self.work), epics, stories, agent_command=(*kept, *scripted_agent_command("honest", self.seconds))
+        )
         path = self.work / "bmad-autopilot.toml"
         path.write_text(f"{self.top}{path.read_text()}{settings}")
         self.git("commit", "--quiet", "--all", "--message", "Settings")
         self.git("remote", "add", "origin", REMOTE)
         self.git("push", "--quiet", "origin", "main")
-        self.model.look_at_branches()
+        self.model.sync_branches()
 
     def people(self) -> None:
         """Checks of a second, and somebody who approves what is green soon after."""
-        SimCI(self.model, [Job("test", appears=0.1, begins=0.1, takes=1.0)])
-        SimMaintainer(self.model, looks_after=0.2)
+        SimCI(self.model, [CIJob("test", appears_after=0.1, starts_after=0.1, duration=1.0)])
+        SimMaintainer(self.model, delay=0.2)
 
     def entries(self) -> list[Entry]:
         """Of all runs' journals, in the order of their times."""

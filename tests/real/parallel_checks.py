@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from bmad_autopilot.github.pulls import PullState
+from bmad_autopilot.github.forge import PullState
 from bmad_autopilot.sim.sample import story_keys
 from tests.real.parallel_bench import ParallelBench
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.engine.running import start_run
-from bmad_autopilot.project.open import open_project
-from tests.engine.laning import Person, Ran
+from bmad_autopilot.board.sprint_status import read_board
+from bmad_autopilot.engine.runner import start_run
+from bmad_autopilot.project.project import open_project
 from tests.real.claude_server import Refuse, Reply, Say, Use
-from tests.real.playing import MODEL, Part, Request, Turn, last_result, texts
+from tests.real.played_run import MODEL, Part, Request, Turn, last_result, texts
 from tests.real.story_pages import BOARD, EPICS, FOLDER, KEY
+from tests.support.lane_projects import Person, RecordedRun
 
 CACHED = (20_000, 1_500)  # tokens: most of a long conversation comes from the cache
 
@@ -79,11 +79,11 @@ class StoryBench:
         board = read_board(str(self.root / FOLDER / "sprint-status.yaml"))
         return {key: row.status.raw for key, row in board.rows.items()}
 
-    def run(self, person: Person | None = None) -> Ran:
+    def run(self, person: Person | None = None) -> RecordedRun:
         """To its end; what is told of it is what its journal holds, whoever wrote that."""
-        end = start_run(open_project(str(self.root)), "story", KEY, told=lambda *_: None, human=person)
+        end = start_run(open_project(str(self.root)), "story", KEY, on_event=lambda *_: None, human=person)
         lines = (Path(end.folder) / "journal.jsonl").read_text().splitlines()
-        return Ran(end, [(entry["kind"], entry["data"]) for entry in map(json.loads, lines)])
+        return RecordedRun(end, [(entry["kind"], entry["data"]) for entry in map(json.loads, lines)])
 
     # -- what the model says
 

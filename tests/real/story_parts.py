@@ -1,7 +1,7 @@
 """What a model does in each call of a story: create, develop, review, mend; and build."""
 
 from tests.real.claude_server import Say
-from tests.real.playing import Part, Turn
+from tests.real.played_run import Part, Turn
 from tests.real.story_bench import StoryBench, bash, keep_diff, read_diff, read_printed_path, subagent
 from tests.real.story_pages import BLOCKED, CODE, FINDING, FOLDER, KEY, NOBODY, SPEC, STORY, TEST
 

@@ -11,8 +11,8 @@ import pytest
 from tests.real import clients
 from tests.real.attempts import offline_environment
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
-from tests.support import ProjectMaker
-from tests.terminals import COMMAND
+from tests.support.bmad_project import ProjectMaker
+from tests.support.terminals import COMMAND
 
 pytestmark = pytest.mark.real
 

@@ -14,12 +14,12 @@ from graphql import parse, validate
 
 from bmad_autopilot.github.approval import COPILOT, GATE_SCRIPT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
-from bmad_autopilot.github.gate_reading import PULL_QUERY
-from tests.github.gate_world import OLD, GateWorld, check_run, served
-from tests.github.graphql_schema import SHARED, load
-from tests.real.acting import Run, act, find_tools, make_repo
+from bmad_autopilot.github.gate_reader import PULL_QUERY
+from tests.real.act import Run, act, find_tools, make_repo
 from tests.real.clients import _npm, installing
 from tests.real.gh_schema import npm_schema
+from tests.support.gate_github import OLD, GateGitHub, check_run, serve_gate
+from tests.support.graphql_schema import SHARED, load
 
 pytestmark = pytest.mark.real
 
@@ -44,52 +44,52 @@ def repo(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def world(repo: Path) -> GateWorld:
-    made = GateWorld(time.time())
+def world(repo: Path) -> GateGitHub:
+    made = GateGitHub(time.time())
     made.review(COPILOT, "COMMENTED")
     made.contents[GATE_SCRIPT, "main"] = (repo / GATE_SCRIPT).read_text()
     return made
 
 
 @pytest.fixture
-def run(repo: Path, world: GateWorld, tools: Path, tmp_path: Path) -> Run:
+def run(repo: Path, world: GateGitHub, tools: Path, tmp_path: Path) -> Run:
     def run_once(**how: Any) -> str:
         socket = tmp_path / "s"
         socket.unlink(missing_ok=True)
-        with served(world, socket):
+        with serve_gate(world, socket):
             return act(tools, repo, socket, **how)
 
     return run_once
 
 
-def test_it_waits_for_checks_within_its_bound_and_hands_on(run: Run, world: GateWorld) -> None:
+def test_it_waits_for_checks_within_its_bound_and_hands_on(run: Run, world: GateGitHub) -> None:
     world.checks = [check_run("test", "IN_PROGRESS")]
     assert "gate, time is up" in run(attempt="1")
     assert world.effects == [("dispatch", {"ref": "main", "inputs": {"pr_number": "7", "attempt": "2"}})]
 
 
-def test_an_approval_of_other_content_is_dismissed_and_given_anew(run: Run, world: GateWorld) -> None:
+def test_an_approval_of_other_content_is_dismissed_and_given_anew(run: Run, world: GateGitHub) -> None:
     world.review("github-actions", "APPROVED", commit=OLD)
     assert "gate, dismiss: what was approved is no longer what it holds" in run()
-    assert world.words() == ["dismiss", "approve"]
+    assert world.effect_names() == ["dismiss", "approve"]
 
 
 def test_the_gate_is_the_default_branchs_whatever_the_pull_request_holds(
-    run: Run, world: GateWorld, repo: Path
+    run: Run, world: GateGitHub, repo: Path
 ) -> None:
     world.files = [{"filename": GATE_SCRIPT}]
     (repo / GATE_SCRIPT).write_text("print('gate, approve: because I say so')\n")
     assert "gate, refuse" in run()
 
 
-def test_a_check_with_a_command_for_a_name_stays_a_name(run: Run, world: GateWorld, tmp_path: Path) -> None:
+def test_a_check_with_a_command_for_a_name_stays_a_name(run: Run, world: GateGitHub, tmp_path: Path) -> None:
     world.checks = [check_run("\n::error::boo\n##[error]$(touch pwned) @ann", "FAILURE")]
     log = run()
     assert "gate, wait: checks have not passed: error boo error $(touch pwned) ann" in log
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_copilots_reviews_start_it_by_either_name_and_nobody_elses(run: Run, world: GateWorld) -> None:
+def test_copilots_reviews_start_it_by_either_name_and_nobody_elses(run: Run, world: GateGitHub) -> None:
     assert "gate," not in run(by="mallory")
     assert world.effects == []
     assert "gate, approve" in run(by="Copilot")

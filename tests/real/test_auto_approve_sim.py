@@ -10,14 +10,14 @@ import pytest
 
 from bmad_autopilot.github.approval import COPILOT, GATE_SCRIPT
 from bmad_autopilot.github.auto_approve import WORKFLOW_PATH
-from bmad_autopilot.github.pulls import ReviewState
-from bmad_autopilot.sim.github import checking, reviewing
-from bmad_autopilot.sim.github.clock import SimClock
+from bmad_autopilot.github.forge import ReviewState
+from bmad_autopilot.sim.github import checks, reviews
 from bmad_autopilot.sim.github.model import ACTIONS
-from bmad_autopilot.sim.github.reviewing import Remark
-from bmad_autopilot.sim.github.wire.server import SimServer
-from tests.real.acting import TOKEN, act, find_tools, make_repo
-from tests.sim.github_worlds import BRANCH, Hub, bare_hub
+from bmad_autopilot.sim.github.records import SimClock
+from bmad_autopilot.sim.github.reviews import Remark
+from tests.fake_github.server import SimServer
+from tests.real.act import TOKEN, act, find_tools, make_repo
+from tests.support.simulated_github import BRANCH, Hub, bare_hub
 
 pytestmark = pytest.mark.real
 
@@ -36,11 +36,11 @@ class Stage:
             path: (self.repo / path).read_bytes() for path in (WORKFLOW_PATH, GATE_SCRIPT)
         }
         self.hub.model.push("main", self.hub.refs.commit(self.hub.main, files, "Auto-approve", "dev"))
-        self.number = self.hub.open().number
+        self.number = self.hub.open_pull().number
         self.pass_checks()
         self.copilot()
         self.server = SimServer(self.hub.model, folder / "s", speed=1.0)
-        self.server.answering.logins[TOKEN] = ACTIONS
+        self.server.responder.logins[TOKEN] = ACTIONS
 
     @property
     def head(self) -> str:
@@ -50,10 +50,10 @@ class Stage:
         return act(self.tools, self.repo, self.server.path, number=self.number, **how)
 
     def copilot(self, *remarks: Remark) -> None:
-        reviewing.review(self.hub.model, self.number, ReviewState.COMMENTED, by=COPILOT, remarks=remarks)
+        reviews.review(self.hub.model, self.number, ReviewState.COMMENTED, by=COPILOT, remarks=remarks)
 
     def pass_checks(self) -> None:
-        checking.finish(self.hub.model, checking.begin(self.hub.model, self.head, "test"), "success")
+        checks.finish_check(self.hub.model, checks.start_check(self.hub.model, self.head, "test"), "success")
 
     def take_base_in(self, extra: str = "") -> None:
         """A merge commit on our branch, as git makes it; `extra`: something slipped into it."""
@@ -121,7 +121,7 @@ def test_an_open_thread_takes_the_approval_back(stage: Stage) -> None:
 
 
 def test_a_change_to_workflows_is_refused(stage: Stage) -> None:
-    stage.hub.work({".github/workflows/ci.yml": b"on: push\n"})
+    stage.hub.push_work({".github/workflows/ci.yml": b"on: push\n"})
     stage.pass_checks()
     stage.copilot()
     assert "gate, refuse: it changes what judges it: .github/workflows/ci.yml" in stage.run()

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bmad_autopilot.project.bmad import Era
-from bmad_autopilot.project.folders import Found
-from bmad_autopilot.project.layers import TOML_LAYERS, merge_layers
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.io.toml_reader import scan_toml
+from bmad_autopilot.project.bmad_install import Era
+from bmad_autopilot.project.bmad_settings import TOML_LAYERS, merge_layers
+from bmad_autopilot.project.folders import BoardOrigin
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.project.skills import Skill, find_skills
-from bmad_autopilot.project.toml import scan
-from tests.project.test_layers import tables
+from tests.project.test_bmad_settings import tables
 from tests.real.conftest import BmadMethod
 
 pytestmark = pytest.mark.real
@@ -57,14 +57,14 @@ def check_folders(project: Path) -> None:
     assert found.folders.implementation == str(project / IMPLEMENTATION)
     assert found.folders.planning == str(project / "_bmad-output/planning-artifacts")
     assert found.folders.output == str(project / "_bmad-output")
-    assert (found.folders.board, found.folders.found) == (None, Found.NONE)
+    assert (found.folders.board, found.folders.board_origin) == (None, BoardOrigin.NONE)
     assert found.diagnostics == ()
     board = project / IMPLEMENTATION / "sprint-status.yaml"
     board.parent.mkdir(parents=True, exist_ok=True)
     board.write_text(BOARD)
     try:
         found = open_project(str(board.parent), home="/nonexistent")
-        assert (found.folders.board, found.folders.found) == (str(board), Found.CONFIGURED)
+        assert (found.folders.board, found.folders.board_origin) == (str(board), BoardOrigin.CONFIGURED)
     finally:
         board.unlink()
 
@@ -79,7 +79,7 @@ def test_6_12_is_the_build_era(build: Path) -> None:
     for name in (*EVERYWHERE, "build", "build-auto"):
         assert invocations[name] == f"/bmad-{name}"
     assert not invocations.keys() & {"create-story", "dev-story", "sprint-status", "validate", "quick-dev"}
-    assert not any(skill.shim for skill in skills(build, "claude").values())
+    assert not any(skill.is_shim for skill in skills(build, "claude").values())
     assert said(build, "codex") == {}
 
 
@@ -91,11 +91,11 @@ def test_6_12_with_shims_has_both_ways(shims: Path) -> None:
     assert len(found) == 51  # 50 and validate
     for name in (*EVERYWHERE, "build", "build-auto", "create-story", "dev-story", "sprint-status"):
         assert found[name].invocation == f"/bmad-{name}"
-        assert found[name].usable
-        assert found[name].shim == (name in ("create-story", "dev-story", "sprint-status"))
+        assert found[name].is_usable
+        assert found[name].is_shim == (name in ("create-story", "dev-story", "sprint-status"))
     assert found["validate"].invocation == "/bmad-create-story validate"
     for name in ("dev-auto", "quick-dev"):
-        assert (found[name].shim, found[name].usable) == (True, False)
+        assert (found[name].is_shim, found[name].is_usable) == (True, False)
     assert said(shims, "codex") == {name: f"${how[1:]}" for name, how in said(shims, "claude").items()}
     assert said(shims, "opencode")["dev-story"] == "--command bmad-dev-story"
 
@@ -123,7 +123,7 @@ def test_the_literal_output_folder_of_6_0_is_understood(unresolved: Path) -> Non
 def test_the_installers_toml_needs_no_parser(build: Path) -> None:
     for name in TOML_LAYERS:
         text = (build / "_bmad" / name).read_text()
-        assert scan(text) == tomllib.loads(text)
+        assert scan_toml(text) == tomllib.loads(text)
 
 
 def test_merging_agrees_with_bmads_own_script(build: Path) -> None:

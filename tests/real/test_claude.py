@@ -11,12 +11,11 @@ from uuid import uuid4
 
 import pytest
 
+from bmad_autopilot.agents.adapter import AgentRequest, Outcome, Permissions, Spend, UsageLimit
 from bmad_autopilot.agents.claude import CLAUDE
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend
+from bmad_autopilot.agents.monitor import cancel_attempt
 from bmad_autopilot.agents.permissions import permissions_for
-from bmad_autopilot.agents.protocol import Permissions, Request
-from bmad_autopilot.agents.starting import Limits
-from bmad_autopilot.agents.watching import cancel
+from bmad_autopilot.agents.start import TimeLimits
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import LIMITS, Attempt, agent_process, attempt, offline_environment, wait_for
@@ -41,18 +40,18 @@ def program(real: Path) -> Path:
 class Bench(ClientBench):
     """A project with a skill, and Claude Code with a home of its own."""
 
-    def request(self, prompt: str = "Go on.", **more: object) -> Request:
-        asked = Request(prompt, str(uuid4()), str(self.worktree), permissions=DEFAULT)
+    def request(self, prompt: str = "Go on.", **more: object) -> AgentRequest:
+        asked = AgentRequest(prompt, str(uuid4()), str(self.worktree), permissions=DEFAULT)
         return asked._replace(**more)  # type: ignore[arg-type]
 
     def attempt(
         self,
         server: Server,
-        request: Request | None = None,
+        request: AgentRequest | None = None,
         *options: str,
         variables: dict[str, str] | None = None,
         before: Spend | None = None,
-        limits: Limits = LIMITS,
+        limits: TimeLimits = LIMITS,
         meanwhile: Callable[[str], None] | None = None,
     ) -> Attempt:
         environment = offline_environment(
@@ -300,7 +299,7 @@ def test_a_usage_limit_parks_until_its_reset(bench: Bench, window: str, kind: st
     with serve(Refuse(429, "rate_limit_error", "limit", headers)) as server:
         done = bench.attempt(server, variables={**ONCE, **SUBSCRIPTION})
     assert done.verdict.outcome is Outcome.LIMIT
-    assert done.verdict.limit == Limit(kind, resets_at)
+    assert done.verdict.limit == UsageLimit(kind, resets_at)
 
 
 def test_a_warning_does_not_park(bench: Bench) -> None:
@@ -314,7 +313,7 @@ def test_a_warning_does_not_park(bench: Bench) -> None:
 def test_the_limit_of_an_api_key_has_no_reset(bench: Bench) -> None:
     with serve(Refuse(429, "rate_limit_error", "slow down")) as server:
         done = bench.attempt(server, variables=ONCE)
-    assert (done.verdict.outcome, done.verdict.limit) == (Outcome.LIMIT, Limit("api"))
+    assert (done.verdict.outcome, done.verdict.limit) == (Outcome.LIMIT, UsageLimit("api"))
 
 
 # -- bounds
@@ -363,7 +362,7 @@ def test_a_signal_in_the_middle_and_going_on_afterwards(
 def test_a_cancelled_call(bench: Bench) -> None:
     def meanwhile(folder: str) -> None:
         wait_for(server.hanging.is_set)
-        assert cancel(folder, "a test")
+        assert cancel_attempt(folder, "a test")
 
     with serve(Hang()) as server:
         done = bench.attempt(server, meanwhile=meanwhile)
@@ -372,10 +371,10 @@ def test_a_cancelled_call(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "outcome"),
-    [(Limits(4.0, 0), Outcome.TIMED_OUT), (Limits(60.0, 3.0), Outcome.STALLED)],
+    [(TimeLimits(4.0, 0), Outcome.TIMED_OUT), (TimeLimits(60.0, 3.0), Outcome.STALLED)],
     ids=["time", "stall"],
 )
-def test_a_call_over_its_time(bench: Bench, limits: Limits, outcome: Outcome) -> None:
+def test_a_call_over_its_time(bench: Bench, limits: TimeLimits, outcome: Outcome) -> None:
     with serve(bash("ls"), Hang()) as server:
         done = bench.attempt(server, limits=limits)
     assert done.verdict.outcome is outcome
@@ -386,7 +385,7 @@ def test_work_that_has_landed_stands_though_the_call_never_ended(bench: Bench) -
     rules = DEFAULT._replace(rules=("ScheduleWakeup",))
     waking = Use("ScheduleWakeup", {"delaySeconds": 600, "reason": "later", "prompt": "look again"})
     with serve(waking, Say("Done for now.")) as server:
-        done = bench.attempt(server, bench.request(permissions=rules), limits=Limits(60.0, 5.0))
+        done = bench.attempt(server, bench.request(permissions=rules), limits=TimeLimits(60.0, 5.0))
     assert (done.result.by, done.verdict.outcome) == ("stall", Outcome.COMPLETED)
 
 

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.codex import CODEX
-from bmad_autopilot.agents.codex_record import with_record
-from bmad_autopilot.agents.outcomes import Limit, Outcome, Spend, Tokens, Verdict
-from bmad_autopilot.agents.protocol import Permissions, Request
-from bmad_autopilot.agents.starting import Limits
+from bmad_autopilot.agents.adapter import (
+    AgentRequest,
+    AttemptVerdict,
+    Outcome,
+    Permissions,
+    Spend,
+    Tokens,
+    UsageLimit,
+)
+from bmad_autopilot.agents.codex import CODEX, append_session_log
+from bmad_autopilot.agents.start import TimeLimits
 from tests.real import clients
 from tests.real.attempts import LIMITS, Attempt, attempt, offline_environment
 from tests.real.benches import ClientBench
@@ -30,17 +36,17 @@ def program(real: Path) -> Path:
 class Bench(ClientBench):
     """A project with a skill, and Codex with a home of its own."""
 
-    def request(self, prompt: str = "Go on.", **more: object) -> Request:
-        return Request(prompt, "not used", str(self.worktree))._replace(**more)  # type: ignore[arg-type]
+    def request(self, prompt: str = "Go on.", **more: object) -> AgentRequest:
+        return AgentRequest(prompt, "not used", str(self.worktree))._replace(**more)  # type: ignore[arg-type]
 
     def attempt(
         self,
         server: Server,
-        request: Request | None = None,
+        request: AgentRequest | None = None,
         *options: str,
         before: Spend | None = None,
-        limits: Limits = LIMITS,
-    ) -> tuple[Attempt, Verdict]:
+        limits: TimeLimits = LIMITS,
+    ) -> tuple[Attempt, AttemptVerdict]:
         """The attempt as Codex's events tell it, and its verdict with Codex's own record."""
         home = configure(self.folder / "codex", server)
         environment = offline_environment(
@@ -57,7 +63,7 @@ class Bench(ClientBench):
             options=options,
             limits=limits,
         )
-        events = with_record(made.events, made.result.started_at, environment)
+        events = append_session_log(made.events, made.result.started_at, environment)
         return made, CODEX.judge(events, made.result.ending, before or Spend())
 
 
@@ -83,7 +89,7 @@ def test_it_edits_and_runs_commands_and_the_skill_expands(bench: Bench) -> None:
     assert bench.git("diff", "--cached", "--name-only") == ""  # its sandbox keeps .git read-only: we commit
     assert server.saw("Follow the steps of the story.")
     assert server.saw("The contract.")
-    shown = [line for event in made.events for line in CODEX.lines(event)]
+    shown = [line for event in made.events for line in CODEX.format_event(event)]
     # Whether a command that its sandbox stopped is in an event is a matter of chance.
     assert [line.partition("  ")[0] for line in shown[1:3]] == ["update", "command"]
     assert shown[-2] == "All done."
@@ -174,7 +180,7 @@ def test_a_usage_limit_says_when_it_resets(bench: Bench) -> None:
     }
     with serve(Refuse(429, "usage_limit_reached", used_up)) as server:
         _, verdict = bench.attempt(server)
-    assert (verdict.outcome, verdict.limit) == (Outcome.LIMIT, Limit("primary", resets_at))
+    assert (verdict.outcome, verdict.limit) == (Outcome.LIMIT, UsageLimit("primary", resets_at))
 
 
 def test_a_limit_that_is_near_parks_nobody(bench: Bench) -> None:
@@ -191,7 +197,7 @@ def test_a_limit_that_is_near_parks_nobody(bench: Bench) -> None:
 def test_without_a_network_the_stall_limit_ends_it(bench: Bench) -> None:
     with serve(Say("unheard")) as server:
         pass  # nobody listens there any more
-    _, verdict = bench.attempt(server, limits=Limits(time=40, stall=5, grace=2))
+    _, verdict = bench.attempt(server, limits=TimeLimits(time=40, stall=5, grace=2))
     assert verdict.outcome is Outcome.STALLED
     assert "network" in verdict.message
 

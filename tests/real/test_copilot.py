@@ -5,10 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from bmad_autopilot.agents.adapter import AgentRequest, Outcome, Permissions, UsageLimit
 from bmad_autopilot.agents.copilot import COPILOT
-from bmad_autopilot.agents.outcomes import Limit, Outcome
 from bmad_autopilot.agents.permissions import permissions_for
-from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
@@ -42,7 +41,7 @@ class Bench(ClientBench):
             COPILOT_PROVIDER_API_KEY="dummy-key-1234",  # a short one would be cut out of every event
             COPILOT_MODEL="claude-sonnet-4.5",
         )
-        asked = Request("Go on.", str(uuid4()), str(self.worktree), permissions=allowed(self.worktree))
+        asked = AgentRequest("Go on.", str(uuid4()), str(self.worktree), permissions=allowed(self.worktree))
         asked = asked._replace(**more)  # type: ignore[arg-type]
         return attempt(COPILOT, asked, self.program, environment, self.next_folder())
 
@@ -107,7 +106,7 @@ def test_a_refusal_is_told_apart(bench: Bench) -> None:
         assert bench.attempt(server).verdict.outcome is Outcome.AUTH
     with serve(Refuse(429, "rate_limit_error", headers={"retry-after": "1"})) as server:
         limited = bench.attempt(server).verdict
-    assert (limited.outcome, limited.limit) == (Outcome.LIMIT, Limit("rate_limit"))
+    assert (limited.outcome, limited.limit) == (Outcome.LIMIT, UsageLimit("rate_limit"))
 
 
 def test_a_conversation_it_does_not_know(bench: Bench) -> None:

@@ -8,26 +8,25 @@ from random import Random
 
 import pytest
 
-from bmad_autopilot.engine.autopilot.supervising import autopilot
-from bmad_autopilot.engine.autopilot.wishes import Wishes
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.sim.github.bare import BareRefs
-from bmad_autopilot.sim.github.ci import Job, SimCI
-from bmad_autopilot.sim.github.clock import SimClock
-from bmad_autopilot.sim.github.copilot import SimCopilot, says
+from bmad_autopilot.engine.autopilot.options import AutopilotOptions
+from bmad_autopilot.engine.autopilot.supervisor import run_autopilot
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.sim.github.checks import CIJob, SimCI
 from bmad_autopilot.sim.github.model import VIEWER, SimGitHub
-from bmad_autopilot.sim.github.people import SimMaintainer
-from bmad_autopilot.sim.github.reviewing import Remark
-from bmad_autopilot.sim.github.wire.server import SimServer
-from bmad_autopilot.sim.github.wire.ssh import gh_config, ssh_environment
-from tests.github.graphql_schema import SHARED
+from bmad_autopilot.sim.github.people import SimCopilot, SimMaintainer, scripted_reviews
+from bmad_autopilot.sim.github.records import SimClock
+from bmad_autopilot.sim.github.refs import BareRefs
+from bmad_autopilot.sim.github.reviews import Remark
+from tests.fake_github.client_environment import gh_config, ssh_environment
+from tests.fake_github.server import SimServer
 from tests.real import clients, story_parts
 from tests.real.claude_server import Say
 from tests.real.conftest import BmadMethod
 from tests.real.delivery_bench import REMOTE, SETTINGS, use_gh
-from tests.real.playing import Part, playing
+from tests.real.played_run import Part, playing
 from tests.real.story_bench import StoryBench, use_client
 from tests.real.story_pages import BOARD, EPICS, FOLDER, KEY
+from tests.support.graphql_schema import SHARED
 
 pytestmark = pytest.mark.real
 
@@ -65,14 +64,16 @@ def test_a_story_goes_to_a_merged_pull_request(
     use_gh(real, "2.102", monkeypatch)
     bench = StoryBench(tmp_path / "project", bmad_method("6.12.0", "--tools", "claude-code", "--shims"))
     model = with_remote(bench, tmp_path, monkeypatch)
-    SimCI(model, [Job("test", appears=0.1, begins=0.1, takes=0.5)])
-    SimCopilot(model, says([Remark("src/greet.js", 1, SAID)]), takes=0.5)
-    SimMaintainer(model, looks_after=0.5)
+    SimCI(model, [CIJob("test", appears_after=0.1, starts_after=0.1, duration=0.5)])
+    SimCopilot(model, scripted_reviews([Remark("src/greet.js", 1, SAID)]), duration=0.5)
+    SimMaintainer(model, delay=0.5)
     schema = SHARED if SHARED.exists() else None
     parts = (story_parts.create(bench), story_parts.develop(bench), story_parts.approve(bench), mend_thread(bench))
     with SimServer(model, tmp_path / "s", schema=schema, speed=1.0), playing(*parts) as claude:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", claude.url)
-        end = autopilot(open_project(str(bench.root)), Wishes(), told=lambda kind, data, at: None)
+        end = run_autopilot(
+            open_project(str(bench.root)), AutopilotOptions(), on_event=lambda kind, data, at: None
+        )
     assert claude.problems == []
     assert claude.is_played_out
     assert (end.exit_code, end.merged) == (0, ("epic-1",))
@@ -82,7 +83,7 @@ def test_a_story_goes_to_a_merged_pull_request(
     assert reply.startswith("Done in ")
     assert ANSWER["why"] in reply
     assert thread.resolved_by == VIEWER
-    (merge,) = model.effects.of("merge")
+    (merge,) = model.effects.select("merge")
     found = {name: merge.data[name] for name in ("rollup", "unresolved", "same_tree", "held_base")}
     assert found == {"rollup": "SUCCESS", "unresolved": 0, "same_tree": True, "held_base": True}
     assert merge.data["fresh_approvals"] == ("maria",)

@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.github.forge import COPILOT
-from bmad_autopilot.github.pulls import ReviewState
-from bmad_autopilot.sim.github import reviewing
-from bmad_autopilot.sim.github.ci import Job, SimCI
-from bmad_autopilot.sim.github.copilot import SimCopilot
-from bmad_autopilot.sim.github.people import SimMaintainer
+from bmad_autopilot.github.forge import COPILOT, ReviewState
+from bmad_autopilot.sim.github import reviews
+from bmad_autopilot.sim.github.checks import CIJob, SimCI
+from bmad_autopilot.sim.github.people import SimCopilot, SimMaintainer
 from bmad_autopilot.sim.github.records import SimPull
-from bmad_autopilot.sim.github.reviewing import Remark
-from tests.engine.autopilot.piloting import Pilot, git_only
+from bmad_autopilot.sim.github.reviews import Remark
 from tests.real.delivery_bench import VERSIONS, DeliveryBench, use_gh
+from tests.support.autopilot_runs import AutopilotProject, use_path_with_git_only
 
 pytestmark = pytest.mark.real
 
@@ -35,7 +33,7 @@ def test_nobody_is_logged_in(version: str, real: Path, tmp_path: Path, monkeypat
 
 def test_there_is_no_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
-    git_only(tmp_path / "bin", monkeypatch.setenv)
+    use_path_with_git_only(tmp_path / "bin", monkeypatch.setenv)
     (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
     for name in ("git-receive-pack", "git-upload-pack"):
         (tmp_path / "bin" / name).symlink_to(Path("/usr/bin") / name)
@@ -63,7 +61,7 @@ def test_a_pull_request_that_a_person_has_closed(
 ) -> None:
     use_gh(real, "2.102", monkeypatch)
     bench = DeliveryBench(tmp_path, monkeypatch, epics=1, stories=1)
-    maria = SimMaintainer(bench.model, looks_after=0.5)
+    maria = SimMaintainer(bench.model, delay=0.5)
 
     def hear(event: str, pull: SimPull) -> None:
         if event == "labeled":
@@ -81,18 +79,18 @@ def test_a_pull_request_that_a_person_has_closed(
 
 def test_250_threads_are_all_answered(tmp_path: Path) -> None:
     """A bounded number in each round."""
-    pilot = Pilot(tmp_path / "p")
-    SimCI(pilot.model, [Job("test", takes=5.0)])
+    pilot = AutopilotProject(tmp_path / "p")
+    SimCI(pilot.model, [CIJob("test", duration=5.0)])
     SimCopilot(pilot.model)
-    SimMaintainer(pilot.model, looks_after=10.0)
+    SimMaintainer(pilot.model, delay=10.0)
     remarks = [Remark(CODE, 1, f"Point {number}") for number in range(250)]
 
     def hear(event: str, pull: SimPull) -> None:
         if event == "opened":
-            reviewing.review(pilot.model, 1, ReviewState.COMMENTED, by=COPILOT, remarks=remarks)
+            reviews.review(pilot.model, 1, ReviewState.COMMENTED, by=COPILOT, remarks=remarks)
 
     pilot.model.listeners.append(hear)
-    flight = pilot.fly()
+    flight = pilot.run()
     assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
     threads = pilot.model.pulls[1].threads
     assert [(len(one.comments), one.is_resolved) for one in threads] == [(2, True)] * 250

@@ -9,17 +9,7 @@ from typing import cast
 
 import pytest
 
-from bmad_autopilot.sim.delivery_scenario import by_files
-from bmad_autopilot.sim.github import mischief
-from bmad_autopilot.sim.github.ci import Job, SimCI, ends, flaky, passes
-from bmad_autopilot.sim.github.copilot import SimCopilot
-from bmad_autopilot.sim.github.faults import GitHubFaults
-from bmad_autopilot.sim.github.mischief import stir
-from bmad_autopilot.sim.github.model import SimGitHub
-from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
-from bmad_autopilot.sim.github.records import SimPull
-from bmad_autopilot.sim.github.reviewing import Remark
-from bmad_autopilot.sim.invariants_delivery import (
+from bmad_autopilot.sim.delivery_invariants import (
     no_commit_is_pushed_over,
     no_pull_request_is_opened_twice,
     no_reply_is_given_twice,
@@ -28,7 +18,14 @@ from bmad_autopilot.sim.invariants_delivery import (
     nothing_is_run_again_twice,
     only_merged_branches_are_deleted,
 )
-from bmad_autopilot.sim.played import Played
+from bmad_autopilot.sim.delivery_scenario import passes_once_fixed
+from bmad_autopilot.sim.github import people
+from bmad_autopilot.sim.github.checks import CIJob, SimCI, always_passes, fails_first, scripted_conclusions
+from bmad_autopilot.sim.github.model import SimGitHub
+from bmad_autopilot.sim.github.people import SimCopilot, SimHuman, SimMaintainer, schedule_actions
+from bmad_autopilot.sim.github.records import GitHubFaults, SimPull
+from bmad_autopilot.sim.github.reviews import Remark
+from bmad_autopilot.sim.result import SimulationResult
 from tests.real.delivery_bench import DeliveryBench, use_gh
 
 pytestmark = pytest.mark.soak
@@ -50,8 +47,10 @@ PROMISES = (
 
 
 def settle(model: SimGitHub, rng: random.Random) -> None:
-    verdict = rng.choice((passes, ends("failure", "success"), flaky, by_files))
-    SimCI(model, [Job("test", verdict, appears=0.2, begins=0.2, takes=rng.uniform(0.2, 2.0))])
+    verdict = rng.choice(
+        (always_passes, scripted_conclusions("failure", "success"), fails_first, passes_once_fixed)
+    )
+    SimCI(model, [CIJob("test", verdict, appears_after=0.2, starts_after=0.2, duration=rng.uniform(0.2, 2.0))])
 
     def remarks(pull: SimPull, review: int) -> Sequence[Remark]:
         changed = model.refs.changed(model.refs.head_of(pull.base_ref), pull.head)
@@ -60,10 +59,10 @@ def settle(model: SimGitHub, rng: random.Random) -> None:
         )
         return [Remark(rng.choice(changed), 1, word) for word in words]
 
-    SimCopilot(model, remarks, takes=rng.uniform(0.2, 2.0))
-    SimMaintainer(model, looks_after=rng.uniform(0.5, 3.0))
+    SimCopilot(model, remarks, duration=rng.uniform(0.2, 2.0))
+    SimMaintainer(model, delay=rng.uniform(0.5, 3.0))
     acts = rng.choices(MEDDLING, k=rng.choice((0, 1, 2)))
-    stir(model, SimHuman(model, "bob"), acts, rng, within=25.0)
+    schedule_actions(model, SimHuman(model, "bob"), acts, rng, within=25.0)
 
 
 def answer_all(bench: DeliveryBench) -> None:
@@ -106,17 +105,19 @@ def test_nothing_is_done_twice_and_nothing_unproven(
     seed: int, real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_gh(real, "2.102", monkeypatch)
-    monkeypatch.setattr(mischief, "OBJECTS", OBJECTS)
+    monkeypatch.setattr(people, "OBJECTION_SECONDS", OBJECTS)
     rng = random.Random(seed)
     bench = DeliveryBench(tmp_path, monkeypatch, epics=rng.choice((1, 2)), stories=1)
     settle(bench.model, rng)
-    faults = GitHubFaults(rng, rate=rng.choice((0.0, 0.03)), most=6)
+    faults = GitHubFaults(rng, rate=rng.choice((0.0, 0.03)), max_faults=6)
     with bench.serve(faults=faults):
         code = drive(bench, rng, bench.model.now + SECONDS)
-        played = cast(Played, SimpleNamespace(world=SimpleNamespace(hub=SimpleNamespace(model=bench.model))))
+        played = cast(
+            SimulationResult, SimpleNamespace(world=SimpleNamespace(hub=SimpleNamespace(model=bench.model)))
+        )
         with bench.server.lock:
             broken = [problem for promise in PROMISES for problem in promise(played)]
-            merges = list(bench.model.effects.of("merge", by="dev"))
+            merges = list(bench.model.effects.select("merge", by="dev"))
     assert not broken, (broken, bench.told())
     for merge in merges:
         assert (merge.data["rollup"], merge.data["unresolved"], merge.data["objections"]) == ("SUCCESS", 0, ())

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot import Action, dispatch_code_review, dispatch_to_instance, load_story_status
-from bmad_autopilot.agents.attempts import read_spec
-from bmad_autopilot.agents.limits import limits_file, limits_folder, read_parked
+from bmad_autopilot.agents.attempt import read_call_spec
+from bmad_autopilot.agents.rate_limits import limits_file, limits_folder, read_parked
 from bmad_autopilot.agents.verdicts import read_verdict
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
 from tests.real import clients
 from tests.real.claude_server import Refuse, Reply, Say, Server, Use, serve
-from tests.support import SampleProject, make_project
+from tests.support.bmad_project import SampleProject, make_project
 
 pytestmark = pytest.mark.real
 
@@ -141,5 +141,5 @@ def test_a_reviewer_is_another_conversation(sample: SampleProject, monkeypatch: 
             roles = {message["role"] for message in server.requests[0]["messages"]}
             assert "assistant" not in roles, "nothing of an earlier conversation"
     assert json.loads(path.read_text()) == verdict
-    specs = [read_spec(place.folder) for place in find_attempts(runs_folder(str(sample.root)))]
+    specs = [read_call_spec(place.folder) for place in find_attempts(runs_folder(str(sample.root)))]
     assert len({spec.session for spec in specs}) == len({spec.name for spec in specs}) == 2

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.engine.flows.running import Wish, start_flow
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.runs.flow_state_store import load_flow_state
-from bmad_autopilot.workflows.flow_list import all_flows, flow_named
+from bmad_autopilot.engine.flows.runner import FlowOptions, start_flow
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.flow_state_writer import load_flow_state
+from bmad_autopilot.workflows.flows import get_flow, load_flows
 from tests.real.conftest import BmadMethod
-from tests.support import git, run_bmad
+from tests.support.bmad_project import git, run_bmad
 
 pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).resolve().parents[2]
-AGENT = ROOT / "tests/engine/flows/planning_agent.py"
+AGENT = ROOT / "tests/support/planning_agent.py"
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_from_nothing_to_a_board(tmp_path: Path, bmad_method: BmadMethod, versio
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--message", "Begin")
     project = open_project(str(root))
-    flow = flow_named(all_flows(project.config), "bmm")
+    flow = get_flow(load_flows(project.config), "bmm")
 
     def told(kind: str, data: Mapping[str, Any], at: float) -> None:
         return
 
-    end = start_flow(project, flow, Wish(unattended={"optional": "skip"}), told=told)
+    end = start_flow(project, flow, FlowOptions(unattended={"optional": "skip"}), on_event=told)
     assert end.status == "completed", end.record.question
     said = [" ".join(line.split("\t")) for line in log.read_text().splitlines()]
     assert [one for one in begins if any(line.startswith(one) for line in said)] == begins

@@ -5,10 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from bmad_autopilot.agents.adapter import AgentRequest, Outcome, Permissions, Spend, Tokens
 from bmad_autopilot.agents.gemini import GEMINI
-from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
 from bmad_autopilot.agents.permissions import permissions_for
-from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
@@ -43,7 +42,7 @@ class Bench(ClientBench):
         environment = offline_environment(
             home, GOOGLE_GEMINI_BASE_URL=server.url, GEMINI_API_KEY="dummy-key-1234", **IDENTITY
         )
-        asked = Request(
+        asked = AgentRequest(
             "Go on.", str(uuid4()), str(self.worktree), model="gemini-2.5-pro", permissions=allowed(self.worktree)
         )
         asked = asked._replace(**more)  # type: ignore[arg-type]

@@ -9,22 +9,21 @@ from random import Random
 
 import pytest
 
-from bmad_autopilot.github.forge import COPILOT, ForgeError, Trouble
+from bmad_autopilot.core.forge_errors import ForgeError, ForgeErrorKind
+from bmad_autopilot.github.forge import COPILOT, CheckState, NewPull, Pull, PullState
 from bmad_autopilot.github.gh import Gh
 from bmad_autopilot.github.gh_forge import GhForge
-from bmad_autopilot.github.pulls import CheckState, Pull, PullOrder, PullState
-from bmad_autopilot.sim.github.acting import ActRunner
-from bmad_autopilot.sim.github.bare import BareRefs
-from bmad_autopilot.sim.github.ci import Job, SimCI, Verdict
-from bmad_autopilot.sim.github.clock import SimClock
-from bmad_autopilot.sim.github.copilot import SimCopilot, says
-from bmad_autopilot.sim.github.faults import Fault
+from bmad_autopilot.sim.github.checks import CIJob, JobResult, SimCI
 from bmad_autopilot.sim.github.forge import SimForge
 from bmad_autopilot.sim.github.model import SimGitHub
-from bmad_autopilot.sim.github.reviewing import Remark
-from bmad_autopilot.sim.github.wire.server import SimServer, serve
-from bmad_autopilot.sim.github.wire.ssh import gh_config, ssh_environment
-from tests.github.graphql_schema import SHARED
+from bmad_autopilot.sim.github.people import SimCopilot, scripted_reviews
+from bmad_autopilot.sim.github.records import GitHubFault, SimClock
+from bmad_autopilot.sim.github.refs import BareRefs
+from bmad_autopilot.sim.github.reviews import Remark
+from tests.fake_github.act_runner import ActRunner
+from tests.fake_github.client_environment import gh_config, ssh_environment
+from tests.fake_github.server import SimServer, serve
+from tests.support.graphql_schema import SHARED
 
 pytestmark = pytest.mark.real
 
@@ -120,11 +119,11 @@ def alike(pull: Pull) -> Pull:
 
 @pytest.mark.parametrize("forge", list(VERSIONS), indirect=True)
 def test_from_a_push_to_a_merged_pull_request(bench: Bench, server: SimServer, forge: GhForge) -> None:
-    verdicts = iter([Verdict("failure", b"\xffit broke\n"), Verdict("success")])
-    SimCI(bench.model, [Job("test", lambda read, attempt: next(verdicts, Verdict("success")))])
-    SimCopilot(bench.model, says([Remark("a.py", 1, "why?")]))
+    verdicts = iter([JobResult("failure", b"\xffit broke\n"), JobResult("success")])
+    SimCI(bench.model, [CIJob("test", lambda read, attempt: next(verdicts, JobResult("success")))])
+    SimCopilot(bench.model, scripted_reviews([Remark("a.py", 1, "why?")]))
     first = bench.push(a_py="ONE\ntwo\n")
-    number = forge.open_pull(PullOrder(BRANCH, "main", "Epic 1", "Body"))
+    number = forge.open_pull(NewPull(BRANCH, "main", "Epic 1", "Body"))
     forge.request_review(forge.pull(number), COPILOT)
     server.advance(200)
     pull = forge.pull(number)
@@ -142,7 +141,7 @@ def test_from_a_push_to_a_merged_pull_request(bench: Bench, server: SimServer, f
     assert alike(pull) == alike(SimForge(bench.model).pull(number))
     with pytest.raises(ForgeError) as moved:
         forge.merge(number, first, "Epic 1", "Body")
-    assert (moved.value.trouble, moved.value.status) == (Trouble.REFUSED, 409)
+    assert (moved.value.kind, moved.value.status) == (ForgeErrorKind.REFUSED, 409)
     sha = forge.merge(number, second, "Epic 1", "Autopilot-Step: run/1/1")
     forge.delete_branch(BRANCH, second)
     assert forge.pull(number).state is PullState.MERGED
@@ -153,18 +152,18 @@ def test_from_a_push_to_a_merged_pull_request(bench: Bench, server: SimServer, f
 
 def test_gh_sees_faults_as_we_name_them(bench: Bench, server: SimServer, forge: GhForge) -> None:
     bench.push(a_py="ONE\n")
-    order = PullOrder(BRANCH, "main", "Epic 1", "Body")
-    server.answering.faults.script("POST /repos/acme/widgets/pulls", [Fault.LOST])
+    order = NewPull(BRANCH, "main", "Epic 1", "Body")
+    server.responder.faults.script("POST /repos/acme/widgets/pulls", [GitHubFault.LOST])
     with pytest.raises(ForgeError) as lost:
         forge.open_pull(order)
-    assert lost.value.trouble is Trouble.AWAY
+    assert lost.value.kind is ForgeErrorKind.UNAVAILABLE
     assert [mark.number for mark in forge.pulls_from(BRANCH)] == [1]
     with pytest.raises(ForgeError, match="already exists"):
         forge.open_pull(order)
-    server.answering.faults.script("AutopilotPull", [Fault.SECONDARY])
+    server.responder.faults.script("AutopilotPull", [GitHubFault.SECONDARY])
     with pytest.raises(ForgeError) as limit:
         forge.pull(1)
-    assert limit.value.trouble is Trouble.LIMIT
+    assert limit.value.kind is ForgeErrorKind.LIMIT
 
 
 def test_ci_by_really_running_the_workflow(bench: Bench, server: SimServer, forge: GhForge, real: Path) -> None:
@@ -173,7 +172,7 @@ def test_ci_by_really_running_the_workflow(bench: Bench, server: SimServer, forg
         pytest.skip(f"no act in {act.parent}; run `make tools`")
     ActRunner(bench.model, bench.refs, act, bench.folder / "act")
     bench.push(test_sh="echo something is wrong\nexit 1\n")
-    number = forge.open_pull(PullOrder(BRANCH, "main", "Epic 1", "Body"))
+    number = forge.open_pull(NewPull(BRANCH, "main", "Epic 1", "Body"))
     server.advance(60)
     (check,) = forge.pull(number).checks
     assert (check.name, check.workflow, check.state) == ("test", "CI", CheckState.FAILED)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.project.skills import find_skills
-from bmad_autopilot.workflows.halts import normalise
-from bmad_autopilot.workflows.standing_answers import SKILLS, answers_for
-from scripts.list_halts import Listed, list_halts, skill_texts
+from bmad_autopilot.workflows.standing_answers.lookup import SKILL_ANSWERS, answers_for
+from scripts.halts import normalise
+from scripts.list_halts import ListedHalt, list_halts, skill_texts
 from tests.real.conftest import BmadMethod
 
 pytestmark = pytest.mark.real
@@ -45,12 +45,12 @@ def install(bmad_method: BmadMethod) -> Install:
 
 
 @pytest.fixture(scope="session")
-def listed(install: Install) -> Callable[[str], list[Listed]]:
+def listed(install: Install) -> Callable[[str], list[ListedHalt]]:
     return cache(lambda name: list_halts(str(install(name))))
 
 
 @pytest.mark.parametrize("name", INSTALLS)
-def test_every_stop_is_mapped(name: str, listed: Callable[[str], list[Listed]]) -> None:
+def test_every_stop_is_mapped(name: str, listed: Callable[[str], list[ListedHalt]]) -> None:
     items = listed(name)
     assert {item.skill for item in items} == INSTALLS[name]
     unmapped = [f"{i.skill}: {i.halt.file}:{i.halt.line}\n  {i.halt.words}" for i in items if i.stop is None]
@@ -59,7 +59,7 @@ def test_every_stop_is_mapped(name: str, listed: Callable[[str], list[Listed]]) 
 
 
 @pytest.mark.parametrize("name", INSTALLS)
-def test_every_answer_given_is_needed(name: str, listed: Callable[[str], list[Listed]]) -> None:
+def test_every_answer_given_is_needed(name: str, listed: Callable[[str], list[ListedHalt]]) -> None:
     for skill in INSTALLS[name]:
         needed = {item.stop.answer for item in listed(name) if item.skill == skill and item.stop}
         assert {answer.id for answer in answers_for(skill, name.split()[0])} <= needed, skill
@@ -67,7 +67,7 @@ def test_every_answer_given_is_needed(name: str, listed: Callable[[str], list[Li
 
 @pytest.mark.parametrize("name", INSTALLS)
 def test_no_plain_stop_escapes_the_finder(
-    name: str, install: Install, listed: Callable[[str], list[Listed]]
+    name: str, install: Install, listed: Callable[[str], list[ListedHalt]]
 ) -> None:
     """Looked for a second time, in the plainest way: the words in capitals, and the tag."""
     project = str(install(name))
@@ -79,9 +79,9 @@ def test_no_plain_stop_escapes_the_finder(
                 assert normalise(match[0]) in sentences, f"{file}: {match[0]}"
 
 
-def test_no_entry_is_dead(listed: Callable[[str], list[Listed]]) -> None:
+def test_no_entry_is_dead(listed: Callable[[str], list[ListedHalt]]) -> None:
     met = {item.stop for name in INSTALLS for item in listed(name)}
-    dead = {stop.pattern for data in SKILLS.values() for stop in data.stops if stop not in met}
+    dead = {stop.pattern for data in SKILL_ANSWERS.values() for stop in data.halt_rules if stop not in met}
     assert dead == set()
 
 

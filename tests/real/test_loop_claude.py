@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents import limits
-from bmad_autopilot.agents.attempts import read_result, read_spec
+from bmad_autopilot.agents import rate_limits
+from bmad_autopilot.agents.attempt import read_call_spec, read_result
 from bmad_autopilot.agents.verdicts import read_verdict
 from bmad_autopilot.runs.layout import find_attempts, runs_folder
-from tests.engine.laning import Person, Ran
 from tests.real import clients, story_parts
 from tests.real.conftest import BmadMethod
-from tests.real.playing import Model, Part, playing
+from tests.real.played_run import Model, Part, playing
 from tests.real.story_bench import Killed, StoryBench, limit, use_client
 from tests.real.story_pages import BOARD, FOLDER, KEY, STORY
 from tests.real.story_parts import PAGE, QUESTION, SPEC_PAGE
+from tests.support.lane_projects import Person, RecordedRun
 
 pytestmark = pytest.mark.real
 
-Play = Callable[..., tuple[Ran, Model]]
+Play = Callable[..., tuple[RecordedRun, Model]]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def _play(
     *parts: Part,
     person: Person | None = None,
     killed: Killed | None = None,
-) -> tuple[Ran, Model]:
+) -> tuple[RecordedRun, Model]:
     with playing(*parts) as model:
         patch.setenv("ANTHROPIC_BASE_URL", model.url)
         if killed is not None:
@@ -65,7 +65,7 @@ def _play(
     return ran, model
 
 
-def check_bill(ran: Ran, model: Model) -> None:
+def check_bill(ran: RecordedRun, model: Model) -> None:
     """What the journal says of each call is what the server has billed for it; and nothing else was paid."""
     ended = ran.entries("ended")
     assert [entry["tokens"] for entry in ended] == [bill.tokens for bill in model.bills]
@@ -73,7 +73,7 @@ def check_bill(ran: Ran, model: Model) -> None:
     assert ran.end.record.dollars == pytest.approx(sum(bill.dollars for bill in model.bills))
 
 
-def check_end(ran: Ran, bench: StoryBench) -> None:
+def check_end(ran: RecordedRun, bench: StoryBench) -> None:
     """Done, in our commits, on checks of ours, with nothing left about and nothing refused."""
     assert ran.end.status == "completed", ran.log[-3:]
     assert bench.rows() == {
@@ -91,14 +91,14 @@ def check_end(ran: Ran, bench: StoryBench) -> None:
         verdict = read_verdict(place.folder)
         assert verdict is not None
         assert verdict.denials == ()
-        assert "acceptEdits" in read_spec(place.folder).argv
+        assert "acceptEdits" in read_call_spec(place.folder).argv
     commits = bench.git("log", "--format=%H %(trailers:key=Autopilot-Run,valueonly,separator=%x2C)").splitlines()
     ours = [line.split()[0] for line in commits if ran.end.run_id in line]
     assert bench.git("rev-parse", "HEAD") == ours[0]
     assert bench.git("show", "HEAD:src/greet.js") == (bench.root / "src/greet.js").read_text().strip()
 
 
-def steps(ran: Ran) -> list[str]:
+def steps(ran: RecordedRun) -> list[str]:
     return [f"{call['step']}/{call['attempt']}" for call in ran.entries("call")]
 
 
@@ -139,7 +139,7 @@ def test_a_call_outlives_its_run_and_is_taken_in_by_the_next(classic: Path, tmp_
 def test_a_build_that_asks_is_cut_short_by_a_limit_and_sent_back(
     build: Path, tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "JITTER", (0.5, 1.0))
+    monkeypatch.setattr(rate_limits, "JITTER", (0.5, 1.0))
     bench = StoryBench(tmp_path / "project", build)
     person = Person("English")
     resets: list[float] = []

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bmad_autopilot.agents.adapter import AgentRequest, Outcome, Permissions, Spend, Tokens
 from bmad_autopilot.agents.opencode import OPENCODE
-from bmad_autopilot.agents.outcomes import Outcome, Spend, Tokens
 from bmad_autopilot.agents.permissions import permissions_for
-from bmad_autopilot.agents.protocol import Permissions, Request
 from bmad_autopilot.project.config import Commands
 from tests.real import clients
 from tests.real.attempts import Attempt, attempt, offline_environment
@@ -39,7 +38,7 @@ class Bench(ClientBench):
     ) -> Attempt:
         home = self.folder / "home"
         configure(home, server)
-        asked = Request(prompt, "not used", str(self.worktree), permissions=allowed(self.worktree))
+        asked = AgentRequest(prompt, "not used", str(self.worktree), permissions=allowed(self.worktree))
         asked = asked._replace(**more)  # type: ignore[arg-type]
         folder = self.next_folder()
         return attempt(OPENCODE, asked, self.program, offline_environment(home, **QUIET), folder, before=before)
@@ -82,7 +81,7 @@ def test_it_edits_commits_and_is_resumed_and_the_skill_expands(bench: Bench) -> 
     assert "Follow the steps of story [1-1" in asked
     assert 'The "contract" --auto $HOME]' in asked
     assert "bash  cd . && git add -A && git commit -qm second" in [
-        line for event in made.events for line in OPENCODE.lines(event)
+        line for event in made.events for line in OPENCODE.format_event(event)
     ]
 
     with serve(Say("Second.")) as server:

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.bmad_help import read_help
-from bmad_autopilot.board.planning import planning
-from bmad_autopilot.board.planning_names import ARTEFACTS, left_by
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.board.planning_documents import inspect_planning
+from bmad_autopilot.board.planning_names import ARTEFACTS, document_of_workflow, read_help
+from bmad_autopilot.project.project import open_project
 from bmad_autopilot.project.skills import find_skills
-from bmad_autopilot.workflows.halts import normalise
-from bmad_autopilot.workflows.standing_answers import answers_for
+from bmad_autopilot.workflows.standing_answers.lookup import answers_for
+from scripts.halts import normalise
 from scripts.list_halts import skill_texts
-from tests.engine.flows.planning_agent import STEPS, leave
 from tests.real.conftest import BmadMethod
-from tests.support import run_bmad
+from tests.support.bmad_project import run_bmad
+from tests.support.planning_agent import STEPS, write_step_output
 from tests.workflows.test_bmm_flow import steps
 
 pytestmark = pytest.mark.real
@@ -59,7 +58,9 @@ def called(project: Path) -> list[str]:
     """For each step the first of its skills that is installed and does the work itself."""
     found = find_skills(str(project), "claude", None)
     return [
-        next((found[name].invocation for name in step["skills"] if name in found and found[name].usable), "none")
+        next(
+            (found[name].invocation for name in step["skills"] if name in found and found[name].is_usable), "none"
+        )
         for step in steps()
     ]
 
@@ -72,14 +73,14 @@ def test_every_step_finds_its_skill(name: str, install: Install) -> None:
 @pytest.mark.parametrize("name", CALLED)
 def test_nothing_is_planned_in_a_fresh_install(name: str, install: Install) -> None:
     found = open_project(str(install(name)), home="/nonexistent")
-    seen = planning(found.folders, found.bmad)
-    assert (seen.there, seen.skipped, seen.diagnostics) == (frozenset(), frozenset(), ())
+    seen = inspect_planning(found.folders, found.bmad)
+    assert (seen.finished, seen.skipped, seen.diagnostics) == (frozenset(), frozenset(), ())
 
 
 @pytest.mark.parametrize("name", CALLED)
 def test_the_help_tells_where_documents_are_left(name: str, install: Install) -> None:
     rows = read_help(str(install(name) / "_bmad"))
-    told = {left_by(row.workflow) for row in rows} - {None}
+    told = {document_of_workflow(row.workflow) for row in rows} - {None}
     assert told >= set(ARTEFACTS) - {"readiness"}
 
 
@@ -88,9 +89,9 @@ def test_a_plan_of_the_scripted_agent_ends_in_a_board(name: str, bmad_method: Bm
     options = ("--tools", "claude-code", "--output-folder", "_bmad-output")
     project = bmad_method(name, *options)
     for step, artefact in zip(STEPS, ARTEFACTS, strict=True):
-        leave(project, step)
+        write_step_output(project, step)
         found = open_project(str(project), home="/nonexistent")
-        assert artefact in planning(found.folders, found.bmad).there
+        assert artefact in inspect_planning(found.folders, found.bmad).finished
     ran = run_bmad("status", cwd=project)
     assert ran.code == 0, ran.err
     assert "2-2-filters-sorting" in run_bmad("status", "--json", cwd=project).out

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.workflows.pipelines import DEV
-from bmad_autopilot.workflows.prompts import prompt_for
-from bmad_autopilot.workflows.step_context import Files, StepContext
+from bmad_autopilot.workflows.contract import PromptFiles, StepContext
+from bmad_autopilot.workflows.prompts import build_prompt
+from bmad_autopilot.workflows.workflow import DEV
 from tests.real import clients
 from tests.real.attempts import offline_environment
 from tests.real.claude_server import Refuse, serve
@@ -62,7 +62,7 @@ def nasty(base: Path) -> str:
 
 
 def step(text: str) -> StepContext:
-    files = Files("out", "out/sprint-status.yaml", "out/1-2-x.md", "0123abcd")
+    files = PromptFiles("out", "out/sprint-status.yaml", "out/1-2-x.md", "0123abcd")
     return StepContext(
         DEV, "1-2-x", files, "/bmad-dev-story", "6.12.0", review=text, checks=text, failure=text, extra=(text,)
     )
@@ -75,7 +75,7 @@ def test_a_mention_reads_a_file_wherever_it_lies(program: Path, tmp_path: Path) 
 
 
 def test_quoted_texts_read_and_run_nothing(program: Path, tmp_path: Path) -> None:
-    asked = ask(program, tmp_path, prompt_for(step(nasty(tmp_path))))
+    asked = ask(program, tmp_path, build_prompt(step(nasty(tmp_path))))
     assert "The skill's own text." in asked
     assert "1-2-x.agent-state.json" in asked
     assert not any(mark in asked for mark in MARKS.values())

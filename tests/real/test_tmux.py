@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.projects import empty, finished, large, mixed
-from tests.support import ProjectMaker, SampleProject
-from tests.terminals import GOLDEN, plain
+from tests.support.bmad_project import ProjectMaker, SampleProject
+from tests.support.cli_projects import empty_project, finished_project, large_project, mixed_project
+from tests.support.terminals import GOLDEN, strip_colors
 
 pytestmark = [
     pytest.mark.real,
@@ -22,10 +22,10 @@ pytestmark = [
 ]
 
 MAKERS: dict[str, Callable[[ProjectMaker], SampleProject]] = {
-    "mixed": mixed,
-    "finished": finished,
-    "empty": empty,
-    "large": large,
+    "mixed": mixed_project,
+    "finished": finished_project,
+    "empty": empty_project,
+    "large": large_project,
 }
 
 
@@ -50,7 +50,7 @@ def show(folder: Path, socket: Path, columns: int, environment: str = "") -> str
 
 
 def tidy(text: str) -> str:
-    lines = [line.rstrip() for line in re.sub(r"\d+ days ago", "N days ago", plain(text)).splitlines()]
+    lines = [line.rstrip() for line in re.sub(r"\d+ days ago", "N days ago", strip_colors(text)).splitlines()]
     return "\n".join(lines).rstrip() + "\n"
 
 

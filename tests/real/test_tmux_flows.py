@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.flow_states import at_plan, under_way
-from tests.cli.sample_runs import masked
-from tests.engine.flows.flowing import FlowProject
 from tests.real.panes import Pane
-from tests.terminals import GOLDEN, assert_golden
+from tests.support.flow_projects import project_at_plan, project_in_progress
+from tests.support.flow_runs import FlowProject
+from tests.support.sample_projects import mask_volatile
+from tests.support.terminals import GOLDEN, assert_golden
 
 pytestmark = [
     pytest.mark.real,
@@ -33,20 +33,20 @@ def pane(tmp_path: Path) -> Iterator[Callable[..., Pane]]:
 
 def decided(text: str) -> str:
     """What is asked, from what it is about to the answer."""
-    lines = masked(text).splitlines()
+    lines = mask_volatile(text).splitlines()
     last = next(number for number, line in enumerate(lines) if "  answer  " in line)
     first = max(number for number, line in enumerate(lines[:last]) if "  asks" in line)
     return "\n".join(lines[first : last + 1]) + "\n"
 
 
 def test_the_status_summary(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    screen = pane(at_plan(tmp_path / "p").root, "flow")
+    screen = pane(project_at_plan(tmp_path / "p").root, "flow")
     assert screen.ends() == "exit code 3"
     assert screen.shown() == (GOLDEN / "flow-failed-80.txt").read_text(encoding="utf-8")
 
 
 def test_the_end_of_a_session(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    project = under_way(tmp_path / "p")
+    project = project_in_progress(tmp_path / "p")
     screen = pane(project.root, "flow", "run")
     screen.types("Choice:", "X")
     screen.types("Choice:", "a")
@@ -70,7 +70,7 @@ def test_a_gate(tmp_path: Path, pane: Callable[..., Pane]) -> None:
 
 
 def test_what_was_said_on_the_command_line_is_not_asked(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    project = under_way(tmp_path / "p")
+    project = project_in_progress(tmp_path / "p")
     screen = pane(project.root, "flow", "run", "--through", "--optional", "skip")
     assert screen.ends() == "exit code 0"
     assert "Choice:" not in screen.shown()
@@ -78,7 +78,7 @@ def test_what_was_said_on_the_command_line_is_not_asked(tmp_path: Path, pane: Ca
 
 
 def test_anew_from_a_step_is_asked_about_first(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    project = under_way(tmp_path / "p")
+    project = project_in_progress(tmp_path / "p")
     screen = pane(project.root, "flow", "run", "--from", "1")
     screen.types("Have step 1, Problem, and all after it done anew? [y/N]:", "n")
     assert screen.ends() == "exit code 1"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.sample_runs import masked, sample
 from tests.real.panes import Pane
-from tests.terminals import assert_golden, piped
+from tests.support.sample_projects import make_sample_project, mask_volatile
+from tests.support.terminals import assert_golden, run_piped
 
 pytestmark = [
     pytest.mark.real,
@@ -31,14 +31,14 @@ def pane(tmp_path: Path) -> Iterator[Callable[..., Pane]]:
 
 def asked_part(text: str) -> str:
     """From what is asked to what is done with the answer."""
-    lines = masked(text).splitlines()
+    lines = mask_volatile(text).splitlines()
     first = next(number for number, line in enumerate(lines) if "  asks" in line)
     last = next(number for number, line in enumerate(lines) if "  answer  " in line)
     return "\n".join(lines[first : last + 1]) + "\n"
 
 
 def test_the_menu_answered_by_a_letter(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    root = sample(tmp_path / "p", "honest,parks:1-1")
+    root = make_sample_project(tmp_path / "p", "honest,parks:1-1")
     screen = pane(root, "run-epic", "1")
     screen.types("Choice:", "s")
     screen.until(lambda: "NOT WHOLE" in screen.shown())
@@ -48,7 +48,7 @@ def test_the_menu_answered_by_a_letter(tmp_path: Path, pane: Callable[..., Pane]
 
 
 def test_a_question_answered_by_typing(tmp_path: Path, pane: Callable[..., Pane]) -> None:
-    root = sample(tmp_path / "p", "honest,asking:1-1")
+    root = make_sample_project(tmp_path / "p", "honest,asking:1-1")
     screen = pane(root, "run-story", "1-1")
     screen.types("answer (Ctrl-D: not now):", "maybe")
     screen.types("answer (Ctrl-D: not now):", "2")
@@ -57,6 +57,6 @@ def test_a_question_answered_by_typing(tmp_path: Path, pane: Callable[..., Pane]
 
 
 def test_the_same_with_nobody_there(tmp_path: Path) -> None:
-    root = sample(tmp_path / "p", "honest,parks:1-1")
-    done = piped("run-epic", "1", "--on-blocked", "skip", "--on-blocked", "left-out=leave", cwd=root)
+    root = make_sample_project(tmp_path / "p", "honest,parks:1-1")
+    done = run_piped("run-epic", "1", "--on-blocked", "skip", "--on-blocked", "left-out=leave", cwd=root)
     assert_golden("unattended-intervention", asked_part(done.stdout))

@@ -1,7 +1,8 @@
 """State files of flows, as they are written and as they are found."""
 
-from bmad_autopilot.files import Text
-from bmad_autopilot.runs.flow_state import Completed, FlowState, LastSession, Retry, read_flow_state
+from bmad_autopilot.core.flow_state import CompletedStep, FlowState, LastSession, RetryEntry
+from bmad_autopilot.io.files import TextFile
+from bmad_autopilot.runs.flow_state_reader import read_flow_state
 
 STATE = FlowState(
     flow="greenfield",
@@ -11,12 +12,12 @@ STATE = FlowState(
     sub_step="4 — Architecture Review & Risk Assessment",
     retry_count=1,
     completed=(
-        Completed("1", "Problem", "2026-03-01", "Four documents"),
-        Completed("2", "Research", "2026-03-02", "Postgres | SQLite weighed"),
+        CompletedStep("1", "Problem", "2026-03-01", "Four documents"),
+        CompletedStep("2", "Research", "2026-03-02", "Postgres | SQLite weighed"),
     ),
     decisions=("Tech stack: Python + Rust", "One database"),
     last=LastSession("2026-03-02", "Step 2 Research — SubStep 8 Draft", "session boundary", "go on with the plan"),
-    retries=(Retry("1", "3", "Plan", "4 — Architecture", "the agent ended early", "2026-03-03 10:00"),),
+    retries=(RetryEntry("1", "3", "Plan", "4 — Architecture", "the agent ended early", "2026-03-03 10:00"),),
     blockers=(),
 )
 
@@ -97,8 +98,8 @@ reason: user paused
 """
 
 
-def text(content: str | bytes, path: str = "_docs/_autopilot_state.md") -> Text:
-    return Text(path, content.encode() if isinstance(content, str) else content)
+def text(content: str | bytes, path: str = "_docs/_autopilot_state.md") -> TextFile:
+    return TextFile(path, content.encode() if isinstance(content, str) else content)
 
 
 def read(content: str | bytes) -> FlowState:

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.runs.agent_state import AgentQuestion, AgentState, clear, read_agent_state, write_answer
+from bmad_autopilot.runs.agent_state import (
+    AgentQuestion,
+    AgentState,
+    clear_agent_state,
+    read_agent_state,
+    write_answer,
+)
 
 SCHEMA = json.loads(files("bmad_autopilot").joinpath("schemas/agent-state.schema.json").read_text())
 
@@ -44,7 +50,7 @@ def test_the_documented_form(tmp_path: Path) -> None:
     assert read(state(tmp_path, DOCUMENTED)) == AgentState(
         "1-1-sign-up", "dev", "step-3", "step-4", "no_resource", (asked,), ("src/App.tsx",)
     )
-    assert read(tmp_path / "1-1-sign-up.agent-state.json").open == (asked,)
+    assert read(tmp_path / "1-1-sign-up.agent-state.json").open_questions == (asked,)
 
 
 def test_none_where_there_is_none(tmp_path: Path) -> None:
@@ -83,10 +89,10 @@ def test_keys_in_snake_case(tmp_path: Path) -> None:
 )
 def test_questions_in_other_forms(tmp_path: Path, questions: object) -> None:
     path = state(tmp_path, {"storyKey": "1-1", "questions": questions})
-    assert read(path).open == (AgentQuestion("q1", "Which endpoint?"),)
+    assert read(path).open_questions == (AgentQuestion("q1", "Which endpoint?"),)
     assert write_answer(str(path), "q1", "/ready")
     assert read(path).questions == (AgentQuestion("q1", "Which endpoint?", answer="/ready"),)
-    assert read(path).open == ()
+    assert read(path).open_questions == ()
 
 
 @pytest.mark.parametrize(
@@ -161,12 +167,12 @@ def test_a_link_is_neither_read_nor_written_through(tmp_path: Path) -> None:
 
 def test_clearing(tmp_path: Path) -> None:
     path = state(tmp_path, DOCUMENTED)
-    clear(str(path))
-    clear(str(path))
+    clear_agent_state(str(path))
+    clear_agent_state(str(path))
     assert not path.exists()
     path.mkdir()
     with pytest.raises(FileError):
-        clear(str(path))
+        clear_agent_state(str(path))
 
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -185,6 +191,6 @@ def test_any_object_is_read_and_its_questions_can_be_answered(
     tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any], questions: object
 ) -> None:
     path = state(tmp_path_factory.mktemp("state"), {**data, "questions": questions})
-    for question in read(path).open:
+    for question in read(path).open_questions:
         assert write_answer(str(path), question.id, "answered")
-    assert read(path).open == ()
+    assert read(path).open_questions == ()

@@ -8,18 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.core.errors import FileError, UsageError
+from bmad_autopilot.core.errors import ConflictError, FileError, UsageError
 from bmad_autopilot.runs.checkpoints import (
+    FORK_MARKER,
     MAX_ARTEFACT,
+    InterruptedFork,
     all_checkpoints,
-    checkpoints_of,
     find_checkpoint,
-    sweep_artefacts,
+    find_interrupted_fork,
+    forget_half,
+    list_checkpoints,
+    refuse_interrupted_fork,
+    remove_temporary_artefacts,
     write_artefact,
+    write_fork_marker,
 )
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run
-from bmad_autopilot.runs.state import Artefact, checkpoint_digest
+from bmad_autopilot.runs.state_file import StepArtefact, checkpoint_digest
+from tests.support.schemas import parse_validated
 
 BEGAN = 1_800_000_000.0
 
@@ -52,7 +59,7 @@ def test_all_that_is_recorded_is_read_back(tmp_path: Path) -> None:
         tree="b" * 40,
         ref=f"refs/autopilot/checkpoints/{run.name}/3",
     )
-    (found,) = checkpoints_of(str(run))
+    (found,) = list_checkpoints(str(run))
     assert (found.id, found.digest, found.step, found.name, found.story) == (
         digest[:6],
         digest,
@@ -61,7 +68,7 @@ def test_all_that_is_recorded_is_read_back(tmp_path: Path) -> None:
         "1-2-login",
     )
     assert (found.variables, found.rows) == ({"store": "redis", "n": 3}, {"1-2-login": "review"})
-    assert found.artefacts == (Artefact(3, "plan", "artefacts/step-03-output.md"),)
+    assert found.artefacts == (StepArtefact(3, "plan", "artefacts/step-03-output.md"),)
     assert (found.head, found.branch, found.tree) == ("a" * 40, "feature/auth", "b" * 40)
     assert (found.run, found.folder, found.session, found.at, found.entry) == (
         run.name,
@@ -88,7 +95,7 @@ def test_a_step_completed_twice_in_the_same_state_is_one_checkpoint(tmp_path: Pa
     run = run_of(tmp_path)
     recorded(run, 1, BEGAN, head="a" * 40)
     recorded(run, 1, BEGAN + 5, head="b" * 40)
-    assert [(one.head, one.at) for one in checkpoints_of(str(run))] == [("b" * 40, BEGAN + 5)]
+    assert [(one.head, one.at) for one in list_checkpoints(str(run))] == [("b" * 40, BEGAN + 5)]
 
 
 def test_a_prefix_that_only_one_has(tmp_path: Path) -> None:
@@ -129,7 +136,7 @@ def test_odd_fields_end_nothing(tmp_path_factory: pytest.TempPathFactory, data: 
     run = run_of(tmp_path_factory.mktemp("runs"))
     line = {"n": 1, "at": BEGAN, "kind": "accepted", "data": {"checkpoint": {"digest": "c" * 64} | data}}
     (run / "journal.jsonl").write_text(json.dumps(line) + "\n")
-    for one in checkpoints_of(str(run)):
+    for one in list_checkpoints(str(run)):
         assert one.digest == "c" * 64
         assert all(isinstance(status, str) for status in one.rows.values())
 
@@ -137,7 +144,7 @@ def test_odd_fields_end_nothing(tmp_path_factory: pytest.TempPathFactory, data: 
 def test_a_journal_that_cannot_be_read_holds_none(tmp_path: Path) -> None:
     run = run_of(tmp_path)
     (run / "journal.jsonl").mkdir()
-    assert checkpoints_of(str(run)) == []
+    assert list_checkpoints(str(run)) == []
 
 
 def test_an_artefact_is_written_whole_in_its_run(tmp_path: Path) -> None:
@@ -167,8 +174,45 @@ def test_a_link_out_of_the_run_is_refused(tmp_path: Path, linked: str) -> None:
 
 
 def test_what_a_kill_left_half_written_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
-    sweep_artefacts(str(tmp_path))  # there is no such folder yet
+    remove_temporary_artefacts(str(tmp_path))  # there is no such folder yet
     path = tmp_path / write_artefact(str(tmp_path), 1, "whole\n")
     (path.parent / ".step-02-output.md.17.abc.bmad-tmp").write_text("ha")
-    sweep_artefacts(str(tmp_path))
+    remove_temporary_artefacts(str(tmp_path))
     assert [one.name for one in path.parent.iterdir()] == ["step-01-output.md"]
+
+
+# The note of a fork that was cut short.
+
+HALF = InterruptedFork("ab" * 32, "main", "epic-1-20260101-120000", "main-ababab", "refs/autopilot/saved/x/before")
+
+
+def test_it_is_kept_in_its_documented_form_until_it_is_forgotten(tmp_path: Path) -> None:
+    git, runs = str(tmp_path / ".git"), str(tmp_path / "runs")
+    refuse_interrupted_fork(str(tmp_path), runs)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    refuse_interrupted_fork(str(tmp_path), runs)
+    write_fork_marker(git, HALF)
+    parse_validated("half-fork", (tmp_path / ".git" / FORK_MARKER).read_text())
+    assert find_interrupted_fork(git, runs) == HALF
+    with pytest.raises(ConflictError, match="was cut short in this work tree"):
+        refuse_interrupted_fork(str(tmp_path), runs)
+    forget_half(git)
+    forget_half(git)
+    assert find_interrupted_fork(git, runs) is None
+
+
+def test_a_fork_that_is_whole_is_no_half_one(tmp_path: Path) -> None:
+    write_fork_marker(str(tmp_path), HALF)
+    folder = Path(HALF.folder(str(tmp_path)))
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").write_text("")
+    assert find_interrupted_fork(str(tmp_path), str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc", "", "a/b"])
+def test_names_that_lead_elsewhere_are_none(tmp_path: Path, name: str) -> None:
+    write_fork_marker(str(tmp_path), HALF._replace(run=name))
+    assert find_interrupted_fork(str(tmp_path), str(tmp_path)) is None
+    (tmp_path / FORK_MARKER).write_text("{")
+    assert find_interrupted_fork(str(tmp_path), str(tmp_path)) is None

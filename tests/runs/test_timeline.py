@@ -1,18 +1,18 @@
 """What a run did, from its journal: nothing in it is lost, and nothing odd in it ends the reading."""
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.runs.decisions import decisions, of_step
-from bmad_autopilot.runs.journal_lines import Entry
-from bmad_autopilot.runs.timeline import timeline
-from tests.views.entries import STORY
+from bmad_autopilot.runs.journal import Journal, JournalEntry
+from bmad_autopilot.runs.timeline import RunCost, build_timeline, decisions_of_step, read_decisions, run_cost
+from tests.support.journal_entries import STORY
 
 
-def entries(*made: tuple[str, dict[str, Any]]) -> list[Entry]:
-    return [Entry(n, 100.0 * n, kind, data) for n, (kind, data) in enumerate(made, 1)]
+def entries(*made: tuple[str, dict[str, Any]]) -> list[JournalEntry]:
+    return [JournalEntry(n, 100.0 * n, kind, data) for n, (kind, data) in enumerate(made, 1)]
 
 
 def step(number: int, name: str = "dev", **more: Any) -> tuple[str, dict[str, Any]]:
@@ -20,7 +20,7 @@ def step(number: int, name: str = "dev", **more: Any) -> tuple[str, dict[str, An
 
 
 def test_a_story_s_steps_with_what_happened_in_each() -> None:
-    whole = timeline(Entry(n, at, kind, dict(data)) for n, (kind, data, at) in enumerate(STORY, 1))
+    whole = build_timeline(JournalEntry(n, at, kind, dict(data)) for n, (kind, data, at) in enumerate(STORY, 1))
     one, two, four = whole.steps
     assert (one.number, one.name, one.status, one.dollars, one.seconds) == (1, "dev", "done", 0.84, 498.0)
     assert [(call.attempt, call.finding) for call in one.attempts] == [(1, "asked"), (2, "good")]
@@ -31,24 +31,26 @@ def test_a_story_s_steps_with_what_happened_in_each() -> None:
 
 
 def test_a_step_that_was_left_for_another_was_given_up() -> None:
-    whole = timeline(entries(step(1), step(2), ("accepted", {"story": "1-2-login", "number": 2})))
+    whole = build_timeline(entries(step(1), step(2), ("accepted", {"story": "1-2-login", "number": 2})))
     assert [one.status for one in whole.steps] == ["given up", "done"]
 
 
 def test_a_row_that_was_done_when_we_came_completes_no_step() -> None:
-    whole = timeline(entries(step(1), ("accepted", {"story": "1-2-login", "number": None, "finished": True})))
+    whole = build_timeline(
+        entries(step(1), ("accepted", {"story": "1-2-login", "number": None, "finished": True}))
+    )
     assert whole.steps[0].status == "open"
 
 
 def test_what_belongs_to_no_step() -> None:
-    whole = timeline(entries(("commit", {"sha": "a" * 40, "subject": "Tidy"}), step(1)))
+    whole = build_timeline(entries(("commit", {"sha": "a" * 40, "subject": "Tidy"}), step(1)))
     assert [one.number for one in whole.all_steps] == [0, 1]
-    assert whole.before.commits[0].subject == "Tidy"
+    assert whole.outside_steps.commits[0].subject == "Tidy"
 
 
 def test_steps_that_agents_keep_themselves() -> None:
     made = {"id": "a3f9b2", "step": 2, "artefacts": [{"step": 2, "path": "artefacts/step-02-output.md"}]}
-    whole = timeline(
+    whole = build_timeline(
         entries(
             ("opened", {"target": "create-prd"}),
             ("saved", {"step": 2, "name": "discover"}),
@@ -73,7 +75,7 @@ def decided(rule: str) -> dict[str, Any]:
 
 
 def test_decisions_belong_to_the_step_that_was_begun_last() -> None:
-    found = decisions(
+    found = read_decisions(
         entries(
             ("story", {"story": "1-2-login", **decided("new-story")}),
             step(1, **decided("call")),
@@ -90,10 +92,15 @@ def test_decisions_belong_to_the_step_that_was_begun_last() -> None:
         (2, "call"),
         (3, "call"),
     ]
-    assert [one.step for one in of_step(found, None)] == [3]
-    assert [one.rule for one in of_step(found, "1")] == ["call", "good"]
-    assert [one.step for one in of_step(found, "dev")] == [3]
-    assert of_step(found, "no-such") == of_step(found, "9" * 50) == of_step([], None) == []
+    assert [one.step for one in decisions_of_step(found, None)] == [3]
+    assert [one.rule for one in decisions_of_step(found, "1")] == ["call", "good"]
+    assert [one.step for one in decisions_of_step(found, "dev")] == [3]
+    assert (
+        decisions_of_step(found, "no-such")
+        == decisions_of_step(found, "9" * 50)
+        == decisions_of_step([], None)
+        == []
+    )
 
 
 ODD: st.SearchStrategy[Any] = st.recursive(
@@ -108,17 +115,47 @@ ENTRY = st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES)
 
 @given(st.lists(ENTRY, max_size=12))
 def test_odd_entries_are_passed_over(made: list[tuple[str, dict[str, Any]]]) -> None:
-    assert all(isinstance(one.name, str) for one in timeline(entries(*made)).all_steps)
-    assert all(isinstance(one.rule, str) for one in decisions(entries(*made)))
+    assert all(isinstance(one.name, str) for one in build_timeline(entries(*made)).all_steps)
+    assert all(isinstance(one.rule, str) for one in read_decisions(entries(*made)))
 
 
 def test_what_a_fork_took_over_is_marked_and_its_beginning_is_no_resuming() -> None:
     forked = {"run": "b", "from": "a", "checkpoint": "a3f9b2", "step": 1, "branch": "main-a3f9b2"}
     begun = entries(step(1), ("resumed", {}), ("forked", forked))
-    assert timeline(begun).resumed == 0
-    whole = timeline(
+    assert build_timeline(begun).resumed == 0
+    whole = build_timeline(
         entries(step(1), ("resumed", {}), ("forked", forked), ("resumed", {}), step(2), ("resumed", {}))
     )
     assert [one.taken_over for one in whole.steps] == [True, False]
     assert (whole.forked["run"], whole.forked["step"], whole.forked["branch"]) == ("a", 1, "main-a3f9b2")
     assert whole.resumed == 1
+
+
+# What a run has cost, whatever else its journal says.
+
+
+def test_every_call_that_ended_counts_once(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path), lambda value: value)
+    journal.append("run", note='"kind":"ended"')
+    journal.append("ended", dollars=0.5, tokens=100)
+    journal.append("ended", dollars=None, tokens=7)
+    journal.append("call", dollars=9)
+    journal.append("ended", dollars="much", tokens=True)
+    journal.append("ended", dollars=1)
+    with (tmp_path / "journal.jsonl").open("a") as file:
+        file.write('{"kind":"ended","n":1\n{"n":9,"at":1,"kind":"ended","da')
+    assert run_cost(str(tmp_path)) == RunCost(1.5, 2, 107, 4)
+
+
+def test_no_journal_cost_nothing(tmp_path: Path) -> None:
+    assert run_cost(str(tmp_path)) == RunCost()
+    (tmp_path / "journal.jsonl").mkdir()
+    assert run_cost(str(tmp_path)) == RunCost()
+
+
+def test_what_a_fork_took_over_was_paid_by_another(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path), lambda value: value)
+    journal.append("ended", dollars=0.5, tokens=100)
+    journal.append("forked", run="b", **{"from": "a"})
+    journal.append("ended", dollars=0.25, tokens=10)
+    assert run_cost(str(tmp_path)) == RunCost(0.25, 0, 10, 1)

@@ -3,8 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support import git
-from tests.wheels import REPOSITORY
+from tests.support.bmad_project import git
+from tests.support.wheels import REPOSITORY
 
 
 def check(root: Path, **environment: str) -> subprocess.CompletedProcess[str]:

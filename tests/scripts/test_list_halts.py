@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bmad_autopilot.project.skills import find_skills
 from scripts.list_halts import list_halts, skill_texts
-from tests.support import ProjectMaker
-from tests.wheels import REPOSITORY
+from tests.support.bmad_project import ProjectMaker
+from tests.support.wheels import REPOSITORY
 
 DEV = ".claude/skills/bmad-dev-story"
 KNOWN = '<action if="new dependencies required beyond story specifications">HALT</action>'

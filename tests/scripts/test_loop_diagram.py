@@ -1,7 +1,6 @@
 """The page about the loop is made from the table."""
 
-from bmad_autopilot.core.rules import Action
-from bmad_autopilot.core.table import TABLE
+from bmad_autopilot.core.transitions import TABLE, RuleAction
 from scripts.loop_diagram import PAGE, WORDS, groups, page
 
 
@@ -11,7 +10,7 @@ def test_the_page_is_current() -> None:
 
 def test_every_row_stands_in_a_group_and_every_action_has_words() -> None:
     assert [rule for _, rules in groups() for rule in rules] == list(TABLE)
-    assert set(WORDS) == set(Action)
+    assert set(WORDS) == set(RuleAction)
 
 
 def test_every_row_is_on_the_page() -> None:

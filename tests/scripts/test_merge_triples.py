@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from scripts.board_triples import make_triple
-from scripts.merge_triples import ROWS, count, gits, ours, table
+from scripts.merge_triples import ROWS, count_results, git_merge_file, merge_ours, table
 
 
 def test_a_table_that_the_page_can_quote() -> None:
@@ -17,7 +17,7 @@ def test_a_table_that_the_page_can_quote() -> None:
 
 def test_git_merges_what_it_can_and_we_all_of_it(tmp_path: Path) -> None:
     triples = [make_triple(seed) for seed in range(20)]
-    theirs, mine = count(triples, gits(tmp_path)), count(triples, ours)
+    theirs, mine = count_results(triples, git_merge_file(tmp_path)), count_results(triples, merge_ours)
     assert theirs["clean"] + theirs["conflict"] + theirs["wrong"] == 20
     assert mine["clean"] == 20
 

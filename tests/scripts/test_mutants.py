@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scripts import mutants
-from scripts.mutants_made import mutants_of
-from scripts.mutants_run import Ended
-from scripts.mutants_slot import sweep
+from scripts.mutant_runner import MutantResult
+from scripts.mutant_worker import sweep
+from scripts.mutations import mutants_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -104,7 +104,7 @@ def test_the_sample_is_of_about_the_size_asked_for():
 )
 def test_too_many_or_unknown_survivors_fail(survived, known, code, capsys):
     every = list(mutants_of("a.py", "\n".join(f"x{n} = {n}" for n in range(10))))
-    ended = [Ended(one, index < survived, "") for index, one in enumerate(every)]
+    ended = [MutantResult(one, index < survived, "") for index, one in enumerate(every)]
     reasons = {one.key: "no matter" for one in every[:known]}
     config = mutants.Config([], [], [], {}, {}, 100, 0.1, reasons)
     assert mutants.judge(ended, config) == code
@@ -115,7 +115,7 @@ def test_a_reason_for_one_that_is_noticed_or_gone_is_out_of_date():
     one, two = mutants_of("a.py", "x = 1\ny = 2\n")
     reasons = {one.key: "no matter", two.key: "no matter", ("a.py", "", "z = 3", "z = 4"): "no matter"}
     config = mutants.Config([], [], [], {}, {}, 100, 0.1, reasons)
-    ended = [Ended(one, True, ""), Ended(two, False, "")]
+    ended = [MutantResult(one, True, ""), MutantResult(two, False, "")]
     assert list(mutants.outdated(ended, config)) == ["a.py  y = 2 y = 3", "a.py  z = 3 z = 4"]
 
 
@@ -146,9 +146,9 @@ def test_it_counts():
 PROGRAM = """\
 import sys
 from pathlib import Path
-from scripts import mutants, mutants_run
+from scripts import mutant_runner, mutants
 mutants.ROOT = Path(sys.argv.pop(1))
-mutants_run.CPU_SECONDS = 1
+mutant_runner.CPU_SECONDS = 1
 sys.exit(mutants.main())
 """
 
@@ -161,7 +161,7 @@ def test_mutants_are_run_endless_ones_too(tmp_path):
         "tests/core/test_counting.py": TEST,
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\naddopts = "-p no:cacheprovider"\n'
         'markers = ["real", "soak"]\n',
-        "scripts/mutants.toml": 'rooms = ["core"]\ntests = ["tests"]\nallowed = 1\nsample = 100\nleft_out = []\n'
+        "scripts/mutants.toml": 'targets = ["core"]\ntests = ["tests"]\nallowed = 1\nsample = 100\nleft_out = []\n'
         "[used_in]\n[left_alone]\n",
     }
     for name, text in files.items():

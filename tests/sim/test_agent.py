@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.board.sprint_status import read_board
 from bmad_autopilot.core.errors import AutopilotError, UsageError
-from bmad_autopilot.sim.agent import choose, main
-from bmad_autopilot.sim.desk import Job
-from bmad_autopilot.sim.folder_desk import FolderDesk
-from bmad_autopilot.sim.prompt_reading import read_prompt, step_of
-from bmad_autopilot.sim.sample import BOARD, IMPLEMENTATION, make_sample, scripted
-from bmad_autopilot.workflows.pipelines import (
+from bmad_autopilot.sim.agent import choose_habit, main, read_prompt, step_of
+from bmad_autopilot.sim.sample import BOARD, IMPLEMENTATION, make_sample, scripted_agent_command
+from bmad_autopilot.sim.workspace import AgentJob, FolderWorkspace
+from bmad_autopilot.workflows.contract import AnsweredQuestion, PausedAttempt, PromptFiles, StepContext
+from bmad_autopilot.workflows.prompts import build_prompt
+from bmad_autopilot.workflows.workflow import (
     BUILD,
     CODE_REVIEW,
     CREATE,
@@ -30,9 +30,7 @@ from bmad_autopilot.workflows.pipelines import (
     VALIDATE,
     Step,
 )
-from bmad_autopilot.workflows.prompts import prompt_for
-from bmad_autopilot.workflows.step_context import Answered, Files, Halfway, StepContext
-from tests.support import Ran, git
+from tests.support.bmad_project import CommandResult, git
 
 KEY = "1-1-list-accounts"
 CODE = "src/ledger/list_accounts.py"
@@ -51,19 +49,19 @@ def sample(template: Path, tmp_path: Path) -> Path:
 
 
 def prompt(folder: Path, step: Step, *, story: str = KEY, **told: object) -> str:
-    files = Files(str(folder / IMPLEMENTATION), str(folder / BOARD))
+    files = PromptFiles(str(folder / IMPLEMENTATION), str(folder / BOARD))
     invocation = f"/bmad-{step.skill}" if step.skill else None
     if step == VALIDATE:
         invocation = "/bmad-create-story validate"
-    return prompt_for(StepContext(step, story, files, invocation, version="6.10.0", **told))  # type: ignore[arg-type]
+    return build_prompt(StepContext(step, story, files, invocation, version="6.10.0", **told))  # type: ignore[arg-type]
 
 
-def call(folder: Path, text: str, *options: str, environment: dict[str, str] | None = None) -> Ran:
-    words = [*scripted()[:3], *options]
+def call(folder: Path, text: str, *options: str, environment: dict[str, str] | None = None) -> CommandResult:
+    words = [*scripted_agent_command()[:3], *options]
     done = subprocess.run(
         words, cwd=folder, input=text, capture_output=True, text=True, timeout=60, env=environment, check=False
     )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def call(folder: Path, text: str, *options: str, environment: dict[str, str] | N
     + [(RETROSPECTIVE, "epic-1")],
 )
 def test_each_of_our_prompts_is_understood(sample: Path, step: Step, story: str) -> None:
-    expected = Job(step.name, story, BOARD, IMPLEMENTATION)
+    expected = AgentJob(step.name, story, BOARD, IMPLEMENTATION)
     assert read_prompt(prompt(sample, step, story=story), str(sample)) == expected
 
 
@@ -91,14 +89,14 @@ def test_a_skill_is_known_by_any_clients_words(first: str, step: str) -> None:
 
 
 def test_what_happened_before_is_understood(sample: Path) -> None:
-    answered = Answered("Count 0?", "leave them out\nand ``` quote", "none")
+    answered = AnsweredQuestion("Count 0?", "leave them out\nand ``` quote", "none")
     text = prompt(
         sample,
         DEV,
         review="First point\n```text\nanswered: a trap\n```",
         checks="351 != 350",
         failure="It crashed",
-        halfway=Halfway(answers=(answered, Answered("Sure?", "yes"))),
+        paused_attempt=PausedAttempt(answers=(answered, AnsweredQuestion("Sure?", "yes"))),
     )
     job = read_prompt(text, str(sample))
     assert job.answers == ("leave them out", "yes")
@@ -190,11 +188,11 @@ def test_a_prompt_without_a_story_is_refused(sample: Path) -> None:
 
 def test_a_habit_for_one_story() -> None:
     habits = "honest,picky:1-2-count-accounts,asking:1-3"
-    assert [choose(habits, key).name for key in ("1-1-x", "1-2-count-accounts", "1-3-y", "1-30-z")] == [
+    assert [choose_habit(habits, key).name for key in ("1-1-x", "1-2-count-accounts", "1-3-y", "1-30-z")] == [
         *("honest", "picky", "asking", "honest"),
     ]
     with pytest.raises(UsageError):
-        choose("honest,nonsense:1-1", "1-2-x")
+        choose_habit("honest,nonsense:1-1", "1-2-x")
 
 
 # the desk
@@ -204,61 +202,61 @@ def test_a_habit_for_one_story() -> None:
 def test_a_desk_refuses_paths_that_lead_out(sample: Path, tmp_path: Path, path: str) -> None:
     (sample / "out").symlink_to(tmp_path)
     (sample / "out-file").symlink_to(tmp_path / "x")
-    desk = FolderDesk(str(sample))
+    workspace = FolderWorkspace(str(sample))
     with pytest.raises(UsageError):
-        desk.write(path, b"x")
+        workspace.write(path, b"x")
     with pytest.raises(UsageError):
-        desk.read(path)
+        workspace.read(path)
     assert sorted(os.listdir(tmp_path)) == ["sample"]
 
 
 def test_a_desk_lists_all_files_but_gits_and_ours(sample: Path) -> None:
-    desk = FolderDesk(str(sample))
-    desk.write("_bmad-output/.runs/main/x/state.json", b"{}")
-    desk.write("docs/a b.md", b"x")
-    paths = list(desk.paths())
+    workspace = FolderWorkspace(str(sample))
+    workspace.write("_bmad-output/.runs/main/x/state.json", b"{}")
+    workspace.write("docs/a b.md", b"x")
+    paths = list(workspace.paths())
     assert {"docs/a b.md", "check.py", BOARD} <= set(paths)
     assert not any(path.startswith((".git/", "_bmad-output/.runs")) for path in paths)
 
 
 def test_a_desk_rewinds_even_the_first_commit(sample: Path) -> None:
-    desk = FolderDesk(str(sample))
+    workspace = FolderWorkspace(str(sample))
     first = git(sample, "rev-parse", "HEAD")
-    desk.write("new.txt", b"x")
-    desk.commit("Add it")
-    desk.commit("Nothing more")
+    workspace.write("new.txt", b"x")
+    workspace.commit("Add it")
+    workspace.commit("Nothing more")
     assert git(sample, "rev-list", "--count", "HEAD").strip() == "2"
-    desk.rewind()
+    workspace.rewind()
     assert git(sample, "rev-parse", "HEAD") == first
-    desk.rewind()
+    workspace.rewind()
     assert git(sample, "rev-parse", "HEAD") != first
     assert (sample / "new.txt").exists()
 
 
 def test_a_desk_writes_into_another_work_tree(sample: Path) -> None:
-    desk = FolderDesk(str(sample))
-    desk.write_outside(CODE, b"x")
+    workspace = FolderWorkspace(str(sample))
+    workspace.write_outside(CODE, b"x")
     (other,) = (path for path in sample.parent.iterdir() if path != sample)
     assert (other / CODE).read_bytes() == b"x"
-    FolderDesk(str(other)).write_outside("y.txt", b"y")
+    FolderWorkspace(str(other)).write_outside("y.txt", b"y")
     assert (sample / "y.txt").read_bytes() == b"y"
     assert not (sample / CODE).exists()
 
 
 def test_a_desk_links_and_switches(sample: Path) -> None:
-    desk = FolderDesk(str(sample))
+    workspace = FolderWorkspace(str(sample))
     for target in ("../somewhere", "check.py"):
-        desk.link("data", target)
+        workspace.link("data", target)
         assert os.readlink(sample / "data") == target
-    desk.switch("other")
+    workspace.switch("other")
     assert git(sample, "branch", "--show-current").strip() == "other"
-    desk.remove("data")
+    workspace.remove("data")
     assert not (sample / "data").is_symlink()
 
 
 def test_git_that_refuses_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AutopilotError, match="git add failed"):
-        FolderDesk(str(tmp_path)).commit("x")
+        FolderWorkspace(str(tmp_path)).commit("x")
 
 
 def test_start_imports_nothing_heavy() -> None:

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from bmad_autopilot.engine.delivery.plan import AUTO, NOBODY, Plan
+from bmad_autopilot.engine.lane import AUTO, NO_REVIEWER, DeliveryPlan
 from bmad_autopilot.sim.delivery_scenario import DeliveryOptions
-from bmad_autopilot.sim.faults import Phase
-from bmad_autopilot.sim.humans import Manner
-from bmad_autopilot.sim.simulate_delivery import command_for, play_delivery, simulate_delivery
+from bmad_autopilot.sim.faults import CrashPhase
+from bmad_autopilot.sim.simulate import delivery_command_for, run_delivery_simulation, simulate_delivery
+from bmad_autopilot.sim.users import Manner
 
 SEEDS_A_CASE = 25
 OFTEN = DeliveryOptions(crash_rate=0.03)
 STEADY = DeliveryOptions(crash_rate=0.0)
-QUIET = DeliveryOptions(epics=5, stories=1, crash_rate=0.0, fault_rate=0.0, meddling=False, manner=Manner.PATIENT)
+QUIET = DeliveryOptions(
+    epics=5, stories=1, crash_rate=0.0, fault_rate=0.0, has_interference=False, manner=Manner.PATIENT
+)
 
 INTENDED = (
     "push open-pull reopen label retarget request-review reply resolve rerun merge enqueue clear-branch".split()
@@ -24,9 +26,9 @@ DONE_THERE = (
 )
 EVERY_POINT = frozenset(
     (
-        *((kind, phase) for kind in INTENDED for phase in (Phase.BEFORE_INTENT, Phase.AFTER_INTENT)),
-        *((kind, Phase.AFTER_EFFECT) for kind in DONE_THERE),
-        *((kind, Phase.AFTER_RECORD) for kind in INTENDED),
+        *((kind, phase) for kind in INTENDED for phase in (CrashPhase.BEFORE_INTENT, CrashPhase.AFTER_INTENT)),
+        *((kind, CrashPhase.AFTER_EFFECT) for kind in DONE_THERE),
+        *((kind, CrashPhase.AFTER_RECORD) for kind in INTENDED),
     )
 )
 
@@ -60,9 +62,9 @@ def test_and_in_two_thousand_more(first: int) -> None:
 @pytest.mark.soak
 def test_a_crash_at_each_effect_on_github_repeats_nothing() -> None:
     """Each kind of effect in each phase, in the first worlds that have it."""
-    places: dict[tuple[str, Phase], list[tuple[int, int]]] = {point: [] for point in EVERY_POINT}
+    places: dict[tuple[str, CrashPhase], list[tuple[int, int]]] = {point: [] for point in EVERY_POINT}
     for seed in range(400):
-        seen = play_delivery(seed, STEADY).world.crashes.seen
+        seen = run_delivery_simulation(seed, STEADY).world.crashes.first_points
         for point in EVERY_POINT & seen.keys():
             places[point].append((seed, seen[point]))
     missing = [point for point, found in places.items() if not found]
@@ -75,7 +77,7 @@ def test_a_crash_at_each_effect_on_github_repeats_nothing() -> None:
 
 
 def test_five_epics_that_nobody_disturbs_are_all_merged() -> None:
-    report = simulate_delivery(1, QUIET._replace(plan=Plan(merge=AUTO, review=NOBODY, checks=False)))
+    report = simulate_delivery(1, QUIET._replace(plan=DeliveryPlan(merge=AUTO, review=NO_REVIEWER, checks=False)))
     assert (report.merged, report.pulls, report.done, report.stories) == (5, 5, 5, 5)
     assert (report.broken, set(report.endings)) == ((), {"completed"})
 
@@ -88,6 +90,8 @@ def test_a_seed_always_plays_the_same() -> None:
 
 
 def test_the_command_plays_it_again() -> None:
-    assert command_for(7, DeliveryOptions()) == "bmad simulate --delivery --seed 7"
+    assert delivery_command_for(7, DeliveryOptions()) == "bmad simulate --delivery --seed 7"
     options = DeliveryOptions(2, 3, crash_rate=0.0)
-    assert command_for(7, options) == "bmad simulate --delivery --seed 7 --epics 2 --stories 3 --no-crashes"
+    assert (
+        delivery_command_for(7, options) == "bmad simulate --delivery --seed 7 --epics 2 --stories 3 --no-crashes"
+    )

@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.sprint import action_items, read_board
-from bmad_autopilot.board.stories import read_story
+from bmad_autopilot.board.sprint_status import action_items, read_board
+from bmad_autopilot.board.story_file import read_story
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.files import read_text
-from bmad_autopilot.project.excludes import ensure_excludes
+from bmad_autopilot.io.files import read_text
+from bmad_autopilot.project.git_excludes import ensure_excludes
 from bmad_autopilot.project.root import find_root
-from bmad_autopilot.sim.folder_desk import FolderDesk
-from bmad_autopilot.sim.habits import HABITS, Kind
-from bmad_autopilot.sim.habits.pages import page_path
-from bmad_autopilot.sim.habits.rows import row_of
-from bmad_autopilot.sim.sample import BOARD, BROKEN, ENVIRONMENT, IMPLEMENTATION, make_sample
-from tests.sim.judging import KEY, Bench, Judged
-from tests.support import git
+from bmad_autopilot.sim.habits import HABITS, HabitKind
+from bmad_autopilot.sim.habits.story_pages import find_story_page, row_status
+from bmad_autopilot.sim.sample import BOARD, BROKEN_FILE, IMPLEMENTATION, NO_DATABASE_FILE, make_sample
+from bmad_autopilot.sim.workspace import FolderWorkspace
+from tests.sim.judged_story import KEY, Bench, Judged
+from tests.support.bmad_project import git
 
 BenchMaker = Callable[..., Bench]
 
@@ -93,7 +92,7 @@ UNTIDY_IN_A_BUILD = (
 REPLACING = ("links-board", "links-story")
 
 
-def names(kind: Kind) -> list[str]:
+def names(kind: HabitKind) -> list[str]:
     return [name for name, habit in HABITS.items() if habit.kind is kind]
 
 
@@ -130,7 +129,7 @@ def test_honest_work_is_accepted_at_every_step(bench: BenchMaker, steps: tuple[s
     done = one.until_refused(*steps)
     assert len(done) == len(steps), told(done)
     assert done[-1].is_good, told(done)
-    assert row_of(one.desk, one.job("dev"), KEY) == "done"
+    assert row_status(one.workspace, one.job("dev"), KEY) == "done"
 
 
 def test_honest_story_file_is_in_the_templates_form(bench: BenchMaker) -> None:
@@ -139,7 +138,7 @@ def test_honest_story_file_is_in_the_templates_form(bench: BenchMaker) -> None:
     story = read_story(read_text(str(one.folder / IMPLEMENTATION / f"{KEY}.md")))
     assert (story.number, story.status and story.status.meaning) == ("1.1", "ready-for-dev")
     assert (story.criteria, len(story.tasks), story.tasks_done) == (2, 3, 0)
-    assert row_of(one.desk, one.job("dev"), "epic-1") == "in-progress"
+    assert row_status(one.workspace, one.job("dev"), "epic-1") == "in-progress"
     one.do("dev")
     story = read_story(read_text(str(one.folder / IMPLEMENTATION / f"{KEY}.md")))
     assert story.status is not None
@@ -181,7 +180,7 @@ def points(one: Bench) -> int:
 
 def test_honest_retrospective_gives_a_verdict_and_an_action_item(bench: BenchMaker) -> None:
     one = bench("honest")
-    HABITS["honest"](one.desk, one.job("retrospective")._replace(story="epic-1"))
+    HABITS["honest"](one.workspace, one.job("retrospective")._replace(story="epic-1"))
     board = read_board(str(one.folder / BOARD))
     assert board.rows["epic-1-retrospective"].meaning == "done"
     assert [(item.epic, item.status) for item in action_items(board)] == [("1", "open")]
@@ -194,14 +193,14 @@ def test_honest_retrospective_gives_a_verdict_and_an_action_item(bench: BenchMak
 
 def test_enough_of_each_kind() -> None:
     count = Counter(habit.kind for habit in HABITS.values())
-    assert count[Kind.LIAR] >= 25
-    assert count[Kind.UNTIDY] >= 25
+    assert count[HabitKind.LIAR] >= 25
+    assert count[HabitKind.UNTIDY] >= 25
     assert all(habit.description for habit in HABITS.values())
-    assert sorted(LIES) == sorted(names(Kind.LIAR))
+    assert sorted(LIES) == sorted(names(HabitKind.LIAR))
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("habit", [name for name in names(Kind.LIAR) if name not in REPLACING])
+@pytest.mark.parametrize("habit", [name for name in names(HabitKind.LIAR) if name not in REPLACING])
 def test_no_liar_gets_through(bench: BenchMaker, habit: str) -> None:
     first, second = bench(habit).until_refused(*LEAN)[-2:]
     assert not first.is_good
@@ -228,7 +227,7 @@ def honest_left(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> li
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("habit", names(Kind.UNTIDY))
+@pytest.mark.parametrize("habit", names(HabitKind.UNTIDY))
 def test_no_untidy_agent_is_refused(bench: BenchMaker, honest_left: list[object], habit: str) -> None:
     one = bench(habit)
     left = []
@@ -251,7 +250,7 @@ def test_no_untidy_agent_is_refused_in_a_build(bench: BenchMaker, habit: str) ->
 
 def left_by(one: Bench, done: Judged) -> tuple[object, ...]:
     """Everything one can see of a call afterwards: files, words, commits."""
-    files = {path: one.desk.read(path) for path in one.desk.paths()}
+    files = {path: one.workspace.read(path) for path in one.workspace.paths()}
     return files, done.said, git(one.folder, "rev-list", "--count", "HEAD")
 
 
@@ -361,9 +360,9 @@ def test_endlessly_picky_always_finds_something_else(bench: BenchMaker) -> None:
 def test_broken_checks_fail_until_the_agent_is_told(bench: BenchMaker) -> None:
     one = bench("broken-checks")
     one.until_refused("create-story", "dev")
-    assert (one.folder / BROKEN).exists()
+    assert (one.folder / BROKEN_FILE).exists()
     assert check(one) == (1, False)
-    (one.folder / BROKEN).unlink()
+    (one.folder / BROKEN_FILE).unlink()
     assert check(one) == (1, True), "without the mark its test fails by itself"
     assert one.do("dev", failure="351 != 350").is_good
     assert check(one) == (0, True)
@@ -373,13 +372,13 @@ def test_an_environment_that_is_not_there_stops_the_check(bench: BenchMaker) -> 
     one = bench("environment")
     one.until_refused("create-story", "dev")
     assert check(one) == (1, False)
-    (one.folder / ENVIRONMENT).unlink()
+    (one.folder / NO_DATABASE_FILE).unlink()
     assert check(one) == (0, True)
 
 
 def test_a_broken_board_cannot_be_read(bench: BenchMaker) -> None:
     one = bench("breaks-board")
-    HABITS["breaks-board"](one.desk, one.job("dev"))
+    HABITS["breaks-board"](one.workspace, one.job("dev"))
     with pytest.raises(FileError):
         read_board(str(one.folder / BOARD))
 
@@ -396,19 +395,19 @@ def test_half_written_is_refused_once(bench: BenchMaker) -> None:
 def test_a_story_file_is_found_under_another_name(bench: BenchMaker) -> None:
     one = bench("honest")
     job = one.job("dev")
-    assert page_path(one.desk, job) is None
-    one.desk.write(f"{IMPLEMENTATION}/1-10-other.md", b"# Story 1.10: Other\n")
-    assert page_path(one.desk, job) is None
-    one.desk.write(f"{IMPLEMENTATION}/spec-{KEY}.md", b"---\nstatus: done\n---\n")
-    assert page_path(one.desk, job) == f"{IMPLEMENTATION}/spec-{KEY}.md"
-    one.desk.write(f"{IMPLEMENTATION}/stories/1-1-accounts.md", b"# Story 1.1: Accounts\n")
-    assert page_path(one.desk, job) == f"{IMPLEMENTATION}/stories/1-1-accounts.md"
+    assert find_story_page(one.workspace, job) is None
+    one.workspace.write(f"{IMPLEMENTATION}/1-10-other.md", b"# Story 1.10: Other\n")
+    assert find_story_page(one.workspace, job) is None
+    one.workspace.write(f"{IMPLEMENTATION}/spec-{KEY}.md", b"---\nstatus: done\n---\n")
+    assert find_story_page(one.workspace, job) == f"{IMPLEMENTATION}/spec-{KEY}.md"
+    one.workspace.write(f"{IMPLEMENTATION}/stories/1-1-accounts.md", b"# Story 1.1: Accounts\n")
+    assert find_story_page(one.workspace, job) == f"{IMPLEMENTATION}/stories/1-1-accounts.md"
 
 
 def test_only_one_word_of_the_board_changes(bench: BenchMaker) -> None:
     one = bench("honest")
     before = (one.folder / BOARD).read_text()
-    one.desk.write(BOARD, before.replace(f"{KEY}: backlog", f"{KEY}:  backlog  # first").encode())
+    one.workspace.write(BOARD, before.replace(f"{KEY}: backlog", f"{KEY}:  backlog  # first").encode())
     one.do("dev")
     assert f"{KEY}:  review  # first\n" in (one.folder / BOARD).read_text()
     assert (one.folder / BOARD).read_text().replace(":  review  # first", ": backlog") == before
@@ -420,4 +419,4 @@ def test_state_files_are_json(bench: BenchMaker) -> None:
     one.do("dev")
     state = json.loads((one.folder / IMPLEMENTATION / f"{KEY}.agent-state.json").read_text())
     assert state["questions"][0]["options"] == ["count them", "leave them out"]
-    assert FolderDesk(str(one.folder)).read("nothing/there") is None
+    assert FolderWorkspace(str(one.folder)).read("nothing/there") is None

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.board.sprint import Row
-from bmad_autopilot.core.records import RunRecord
-from bmad_autopilot.engine.doors import CallId, CallOrder, Question
-from bmad_autopilot.gates.objections import owes
-from bmad_autopilot.sim.invariants import PROMISES
-from bmad_autopilot.sim.memory import MemoryQuestion
-from bmad_autopilot.sim.memory_board import with_status
-from bmad_autopilot.sim.memory_calls import MemoryCall
-from bmad_autopilot.sim.memory_doors import MemoryDoors
-from bmad_autopilot.sim.memory_git import MemoryGit, changed_paths
-from bmad_autopilot.sim.played import Played
-from bmad_autopilot.sim.scenario import Options
-from bmad_autopilot.sim.simulate import play, simulate
+from bmad_autopilot.board.sprint_status import Row
+from bmad_autopilot.core.run_record import RunRecord
+from bmad_autopilot.engine.ports import CallId, CallOrder, LaneQuestion
+from bmad_autopilot.gates.evidence import missing_output
+from bmad_autopilot.sim.invariants import INVARIANTS
+from bmad_autopilot.sim.memory.agent_calls import MemoryCall
+from bmad_autopilot.sim.memory.git import MemoryGit, changed_paths, with_row_status
+from bmad_autopilot.sim.memory.ports import MemoryPorts
+from bmad_autopilot.sim.memory.world import MemoryQuestion
+from bmad_autopilot.sim.result import SimulationResult
+from bmad_autopilot.sim.scenario import SimulationOptions
+from bmad_autopilot.sim.simulate import run_simulation, simulate
 
 SEEDS = range(60)
 
@@ -26,7 +25,7 @@ SEEDS = range(60)
 def breaks(promise: str) -> str:
     """The first of some worlds in which a promise does not hold; what it said. They crash more than usual."""
     for seed in SEEDS:
-        for problem in simulate(seed, Options(crash_rate=0.05)).broken:
+        for problem in simulate(seed, SimulationOptions(crash_rate=0.05)).broken:
             if problem.startswith(promise.replace("_", " ")):
                 return problem
     raise AssertionError(f"{promise} holds in every world")
@@ -36,7 +35,7 @@ def breaks(promise: str) -> str:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop that was broken on purpose may go round for long."""
     monkeypatch.setattr("bmad_autopilot.engine.loop.MAX_TURNS", 1500)
-    monkeypatch.setattr("bmad_autopilot.sim.simulate.MAX_SESSIONS", 40)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate.MAX_LANE_STARTS", 40)
 
 
 def test_a_commit_made_without_looking_whether_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +57,7 @@ def _accepted_with_what_it_touched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def look(*arguments: Any) -> dict[str, list[str]]:
         def touched(self: MemoryCall, git: Any) -> set[str]:
-            return set(changed_paths(git.at(self.tree_before), git.at(self.tree_after)))
+            return set(changed_paths(git.files_at(self.tree_before), git.files_at(self.tree_after)))
 
         monkeypatch.setattr(MemoryCall, "touched", touched)
         return accepted(*arguments)
@@ -67,89 +66,90 @@ def _accepted_with_what_it_touched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_start_that_does_not_look_whether_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(self: MemoryDoors, order: CallOrder) -> None:
-        habit = self._cast.habit_of(order.story)
-        self.world.start(self.run, MemoryCall(order, habit, self.world.books))
-        self.world.point("start", _after_effect())
+    def start(self: MemoryPorts, order: CallOrder) -> None:
+        habit = self._participants.habit_of(order.story)
+        self.world.start(self.run, MemoryCall(order, habit, self.world.story_paths))
+        self.world.crash_point("start", _after_effect())
 
-    monkeypatch.setattr(MemoryDoors, "start", start)
-    monkeypatch.setattr(MemoryDoors, "call_state", lambda self, call: _state(self, call))
+    monkeypatch.setattr(MemoryPorts, "start", start)
+    monkeypatch.setattr(MemoryPorts, "call_state", lambda self, call: _state(self, call))
     assert breaks("no_call_is_started_twice")
     assert breaks("one_call_at_a_time")
 
 
 def _after_effect() -> Any:
-    from bmad_autopilot.sim.faults import Phase
+    from bmad_autopilot.sim.faults import CrashPhase
 
-    return Phase.AFTER_EFFECT
+    return CrashPhase.AFTER_EFFECT
 
 
-def _state(doors: MemoryDoors, call: CallId) -> str:
+def _state(ports: MemoryPorts, call: CallId) -> str:
     """Says now and then that nothing was started."""
-    known = doors.world.calls.get((doors.run, call))
-    forgets = known is not None and known.state == "running" and doors.world.rng.random() < 0.1
+    known = ports.world.calls.get((ports.run, call))
+    forgets = known is not None and known.state == "running" and ports.world.rng.random() < 0.1
     return "new" if known is None or forgets else known.state
 
 
 def test_a_journal_that_forgets_what_it_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = MemoryDoors.note
+    note = MemoryPorts.note
 
-    def forgetful(self: MemoryDoors, kind: str, data: Any) -> float:
+    def forgetful(self: MemoryPorts, kind: str, data: Any) -> float:
         return self.world.now if kind == "call" else note(self, kind, data)
 
-    monkeypatch.setattr(MemoryDoors, "note", forgetful)
+    monkeypatch.setattr(MemoryPorts, "note", forgetful)
     assert breaks("every_call_was_meant")
 
 
 def test_a_call_taken_in_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = MemoryDoors.note
+    note = MemoryPorts.note
 
-    def twice(self: MemoryDoors, kind: str, data: Any) -> float:
+    def twice(self: MemoryPorts, kind: str, data: Any) -> float:
         if kind == "ended":
             note(self, kind, data)
         return note(self, kind, data)
 
-    monkeypatch.setattr(MemoryDoors, "note", twice)
+    monkeypatch.setattr(MemoryPorts, "note", twice)
     assert breaks("every_call_is_taken_in_once")
     assert breaks("money_is_counted_once")
 
 
 def test_a_step_done_again_without_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bmad_autopilot.core import folding
+    from bmad_autopilot.core import journal_fold
 
     def accepted(run: RunRecord, data: Any, at: float) -> None:
         found = run.find_step(data)
         if found is not None:
             found[1].accepted = True  # and forgotten that the story is past it
 
-    monkeypatch.setitem(folding._KINDS, "accepted", accepted)
+    monkeypatch.setitem(journal_fold._HANDLERS, "accepted", accepted)
     assert "was begun twice" in breaks("every_call_is_justified")
 
 
 def test_an_agent_believed_on_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.gates.work.judge_work", lambda look: ())
+    monkeypatch.setattr("bmad_autopilot.gates.judge.judge_work", lambda look: ())
     assert breaks("no_liar_reaches_done")
 
 
 def test_an_honest_agent_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "bmad_autopilot.gates.work.judge_work", lambda look: (owes("never", "It is never good enough."),)
+        "bmad_autopilot.gates.judge.judge_work",
+        lambda look: (missing_output("never", "It is never good enough."),),
     )
     assert breaks("honest_stories_get_done")
 
 
 def test_a_row_written_without_comparing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def set_row(self: MemoryDoors, key: str, status: str, expect: str) -> bool:
-        before = self.world.row(key)
-        self.world.board = with_status(self.world.board, key, status)
-        self._done("set-row", key=key, before=before, after=status)
+    def set_row(self: MemoryPorts, key: str, status: str, expect: str) -> bool:
+        before = self.world.row_meaning(key)
+        self.world.board = with_row_status(self.world.board, key, status)
+        self._effect("set-row", key=key, before=before, after=status)
         return True
 
-    def row(doors: Any, run: Any, story: Any, row: Row | None, due: str, *rest: Any) -> str:
+    def row(ports: Any, run: Any, story: Any, row: Row | None, due: str, *rest: Any) -> str:
         return "gone" if row is None else "right" if row.meaning == due else "due"
 
-    monkeypatch.setattr(MemoryDoors, "set_row", set_row)
-    monkeypatch.setattr("bmad_autopilot.engine.observing._row", row)
+    monkeypatch.setattr(MemoryPorts, "set_row", set_row)
+    monkeypatch.setattr("bmad_autopilot.engine.observe._row", row)
     assert breaks("no_edit_is_overwritten")
 
 
@@ -157,37 +157,37 @@ def test_rows_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     def right(story: Any, row: Row | None, *rest: Any) -> str:
         return "gone" if row is None else "right"
 
-    monkeypatch.setattr("bmad_autopilot.engine.observing._row", right)
+    monkeypatch.setattr("bmad_autopilot.engine.observe._row", right)
     assert breaks("no_call_for_what_a_person_stopped")
 
 
 def test_a_row_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_row = MemoryDoors.set_row
+    set_row = MemoryPorts.set_row
 
-    def twice(self: MemoryDoors, key: str, status: str, expect: str) -> bool:
+    def twice(self: MemoryPorts, key: str, status: str, expect: str) -> bool:
         return set_row(self, key, status, expect) and set_row(self, key, status, status)
 
-    monkeypatch.setattr(MemoryDoors, "set_row", twice)
+    monkeypatch.setattr(MemoryPorts, "set_row", twice)
     assert breaks("no_board_change_is_repeated")
 
 
 def test_a_question_put_anew_after_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(self: MemoryDoors, question: Question) -> str:
+    def ask(self: MemoryPorts, question: LaneQuestion) -> str:
         name = f"q{len(self.world.questions) + 1}"
         asked = MemoryQuestion(name, question, self.world.now)
         self.world.questions[self.run, name] = asked
-        self._cast.humans.hear(self.world, asked)
+        self._participants.humans.receive_question(self.world, asked)
         call = question.call
-        self._done("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
+        self._effect("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
         return name
 
-    monkeypatch.setattr(MemoryDoors, "ask", ask)
+    monkeypatch.setattr(MemoryPorts, "ask", ask)
     assert breaks("no_question_is_asked_twice")
 
 
 def test_a_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = MemoryDoors.wait
-    monkeypatch.setattr(MemoryDoors, "wait", lambda self, until, call: wait(self, None, None))
+    wait = MemoryPorts.wait
+    monkeypatch.setattr(MemoryPorts, "wait", lambda self, until, call: wait(self, None, None))
     assert breaks("every_wait_has_a_bound")
 
 
@@ -202,42 +202,42 @@ def test_a_persons_files_committed_with_the_rest(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_run_that_ends_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.position.choose", lambda fresh: None)
+    monkeypatch.setattr("bmad_autopilot.engine.observation.choose_action", lambda fresh: None)
     assert breaks("every_story_ends_done_or_with_a_person")
 
 
 def test_a_run_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.sim.simulate._comes_back", lambda *rest: True)
-    monkeypatch.setattr("bmad_autopilot.sim.simulate.MAX_SESSIONS", 5)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate._is_restarted", lambda *rest: True)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate.MAX_LANE_STARTS", 5)
     assert "endless" in breaks("every_run_ends")
 
 
 def test_an_epic_that_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.observing._epic_after", lambda *rest: "closed")
+    monkeypatch.setattr("bmad_autopilot.engine.observe._epic_after", lambda *rest: "closed")
     assert breaks("epics_are_closed_with_their_last_story")
 
 
 def test_a_row_that_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgets(seed: int, options: Options) -> Played:
-        played = play(seed, options)
-        for session in played.sessions:
+    def forgets(seed: int, options: SimulationOptions) -> SimulationResult:
+        result = run_simulation(seed, options)
+        for session in result.sessions:
             session.rows = dict.fromkeys(session.rows, "review")
-        return played
+        return result
 
-    monkeypatch.setattr("bmad_autopilot.sim.simulate.play", forgets)
+    monkeypatch.setattr("bmad_autopilot.sim.simulate.run_simulation", forgets)
     assert breaks("accepted_rows_say_done")
 
 
 def test_a_step_without_its_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.performing.checkpoint_order", lambda *rest: None)
+    monkeypatch.setattr("bmad_autopilot.engine.perform.checkpoint_order", lambda *rest: None)
     assert breaks("every_completed_step_has_its_checkpoint")
 
 
 def test_a_person_who_is_not_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bmad_autopilot.engine.observing._at_stage", lambda lane, run, look, stage: look)
+    monkeypatch.setattr("bmad_autopilot.engine.observe._at_stage", lambda lane, run, look, stage: look)
     assert breaks("what_asks_a_person_first_is_asked")
 
 
 def test_every_promise_is_broken_here() -> None:
     named = set(re.findall(r'breaks\("(\w+)"\)', Path(__file__).read_text()))
-    assert {promise.__name__ for promise in PROMISES} == named
+    assert {promise.__name__ for promise in INVARIANTS} == named

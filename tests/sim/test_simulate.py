@@ -6,12 +6,12 @@ from functools import lru_cache
 
 import pytest
 
-from bmad_autopilot.sim.faults import INTENTS, CrashPlan, Phase
-from bmad_autopilot.sim.humans import Manner
+from bmad_autopilot.sim.faults import INTENT_KINDS, CrashPhase, CrashPlan
 from bmad_autopilot.sim.sample import story_keys
-from bmad_autopilot.sim.scenario import Options
-from bmad_autopilot.sim.simulate import command_for, play, simulate
-from bmad_autopilot.workflows.pipelines import PIPELINES
+from bmad_autopilot.sim.scenario import SimulationOptions
+from bmad_autopilot.sim.simulate import command_for, run_simulation, simulate
+from bmad_autopilot.sim.users import Manner
+from bmad_autopilot.workflows.workflow import PIPELINES
 
 # One of each trouble, so that every kind of effect occurs.
 TROUBLES = (
@@ -23,8 +23,8 @@ CRASHES_A_WORLD = 16
 SEEDS_A_CASE = 100
 
 
-def every_trouble(workflow: str, crash_at: tuple[int, ...] = ()) -> Options:
-    return Options(
+def every_trouble(workflow: str, crash_at: tuple[int, ...] = ()) -> SimulationOptions:
+    return SimulationOptions(
         workflow=PIPELINES[workflow],
         habits=dict(zip(story_keys(3, 4), TROUBLES, strict=True)),
         manner=Manner.PATIENT,
@@ -44,9 +44,13 @@ RECORDS = frozenset(
 )
 EVERY_POINT = frozenset(
     (
-        *((kind, phase) for kind in INTENTS - {"effect"} for phase in (Phase.BEFORE_INTENT, Phase.AFTER_INTENT)),
-        *((kind, Phase.AFTER_EFFECT) for kind in EFFECTS),
-        *((kind, Phase.AFTER_RECORD) for kind in RECORDS),
+        *(
+            (kind, phase)
+            for kind in INTENT_KINDS - {"effect"}
+            for phase in (CrashPhase.BEFORE_INTENT, CrashPhase.AFTER_INTENT)
+        ),
+        *((kind, CrashPhase.AFTER_EFFECT) for kind in EFFECTS),
+        *((kind, CrashPhase.AFTER_RECORD) for kind in RECORDS),
     )
 )
 
@@ -56,8 +60,8 @@ def world(workflow: str) -> tuple[int, CrashPlan]:
     """The first seed in which people also edit rows, remove one and press Ctrl-C, so that there is a point of
     every kind of effect and record in every phase; and those points."""
     for seed in range(500):
-        crashes = play(seed, every_trouble(workflow)).world.crashes
-        if crashes.seen.keys() >= EVERY_POINT:
+        crashes = run_simulation(seed, every_trouble(workflow)).world.crashes
+        if crashes.first_points.keys() >= EVERY_POINT:
             return seed, crashes
     raise AssertionError("no world has every kind of effect")
 
@@ -69,7 +73,7 @@ def crash_everywhere(workflow: str, *, in_a_world: int) -> None:
     worlds = -(-seen.points // in_a_world)
     plans = [tuple(range(first, seen.points + 1, worlds)) for first in range(1, worlds + 1)]
     if workflow == "lean":
-        plans += [(seen.seen[point],) for point in sorted(EVERY_POINT)]
+        plans += [(seen.first_points[point],) for point in sorted(EVERY_POINT)]
     for plan in plans:
         report = simulate(seed, every_trouble(workflow, plan))
         assert report.crashes, plan
@@ -101,7 +105,7 @@ def no_collector() -> Iterator[None]:
 
 def hold(seeds: range, workflow: str) -> None:
     for seed in seeds:
-        report = simulate(seed, Options(workflow=PIPELINES[workflow], stories=2 + seed % 3))
+        report = simulate(seed, SimulationOptions(workflow=PIPELINES[workflow], stories=2 + seed % 3))
         assert not report.broken, report.message
 
 
@@ -123,7 +127,9 @@ def test_and_in_ten_thousand_more(first: int, workflow: str) -> None:
 
 
 def test_a_world_that_nobody_disturbs_gets_everything_done() -> None:
-    quiet = Options(habits={}, crash_rate=0.0, meddling=False, manner=Manner.PATIENT, retrospective="run")
+    quiet = SimulationOptions(
+        habits={}, crash_rate=0.0, has_interference=False, manner=Manner.PATIENT, retrospective="run"
+    )
     report = simulate(1, quiet._replace(max_cost=float("inf"), max_hours=float("inf")))
     assert (report.done, report.stories, report.broken) == (12, 12, ())
     assert report.endings == ("completed",) * 3
@@ -139,16 +145,16 @@ def test_a_seed_always_plays_the_same() -> None:
 
 def test_where_nobody_answers_the_run_waits() -> None:
     habits = {"1-1-list-accounts": "asking"}
-    absent = Options(1, 2, habits=habits, manner=Manner.ABSENT, crash_rate=0.0, meddling=False)
+    absent = SimulationOptions(1, 2, habits=habits, manner=Manner.ABSENT, crash_rate=0.0, has_interference=False)
     report = simulate(3, absent._replace(max_cost=float("inf"), max_hours=float("inf")))
     assert (report.endings, report.done, report.broken) == (("waiting",), 0, ())
 
 
 def test_a_failing_seed_names_itself_and_how_to_see_it_again() -> None:
-    options = Options(2, 3, workflow=PIPELINES["build"])
+    options = SimulationOptions(2, 3, workflow=PIPELINES["build"])
     report = simulate(5, options)._replace(broken=("nothing is lost: all is",))
     assert "seed 5 breaks a promise" in report.message
     assert "nothing is lost: all is" in report.message
     assert report.effects[-1].line() in report.message
     assert report.message.endswith("bmad simulate --seed 5 --epics 2 --stories 3 --workflow build")
-    assert command_for(8, Options(crash_rate=0.0)) == "bmad simulate --seed 8 --no-crashes"
+    assert command_for(8, SimulationOptions(crash_rate=0.0)) == "bmad simulate --seed 8 --no-crashes"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support import Ran, run_bmad
+from tests.support.bmad_project import CommandResult, run_bmad
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent / "src"
@@ -38,7 +38,7 @@ class Restored:
         self.work = root / "work"
         self.path = f"{root / 'bin'}:{os.environ['PATH']}"
 
-    def bmad(self, *words: str, code: int = 0) -> Ran:
+    def bmad(self, *words: str, code: int = 0) -> CommandResult:
         ran = run_bmad(*words, cwd=self.work, env={"PATH": self.path})
         assert ran.code == code, f"bmad {' '.join(words)}: {ran.code}\n{ran.out}\n{ran.err}"
         return ran

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from bmad_autopilot.cli import bmad
-from bmad_autopilot.project.open import open_project
+from bmad_autopilot.project.project import open_project
 from scripts.upgrade_fixture import plain
-from tests.cli.shipped import validated
+from tests.support.schemas import parse_validated
 from tests.upgrade.restore import HERE, RELEASES, Restored, restore
 
 BOARD = "_bmad-output/implementation-artifacts/sprint-status.yaml"
@@ -60,7 +60,7 @@ def test_commands_that_read_understand_it(release: str, case: str, tmp_path: Pat
         return done.output
 
     shown = said("status", "--json", code=3 if case == "flow" else 0)
-    validated("status", shown)
+    parse_validated("status", shown)
     texts = {words: said(*words) for words in READING}
     assert run in texts["runs",]
     assert run in texts["resume", "--list"]

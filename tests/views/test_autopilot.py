@@ -3,48 +3,59 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bmad_autopilot.views.autopilot import (
-    Came,
-    LaneTold,
-    LeftAlone,
-    Outset,
-    Planned,
-    came_document,
-    came_lines,
-    outset_document,
-    outset_lines,
+    AutopilotPreview,
+    AutopilotReport,
+    Estimate,
+    LaneReport,
+    PlannedEpic,
+    PlannedStory,
+    RunPreview,
+    SkippedEpic,
+    preview_document,
+    preview_lines,
+    report_document,
+    report_lines,
+    run_preview_lines,
 )
-from bmad_autopilot.views.delivery_log import delivery_lines
-from bmad_autopilot.views.run_events import event
-from bmad_autopilot.views.terminal import Terminal
-from tests.cli.shipped import validated
+from bmad_autopilot.views.run_log import delivery_lines
+from bmad_autopilot.views.run_view import event_json
+from bmad_autopilot.views.terminal import Terminal, display_width
+from tests.support.schemas import parse_validated
 
-PLAN = Outset(
-    (Planned("epic-1", "Accounts", "2 of 3 stories left"),), "a pull request each", "once green", "", "claude", ""
+PLAN = AutopilotPreview(
+    (PlannedEpic("epic-1", "Accounts", "2 of 3 stories left"),),
+    "a pull request each",
+    "once green",
+    "",
+    "claude",
+    "",
 )
-WAITS = LaneTold("epic-1", "waits", 12, "its checks", "epic-1-20260101-120000")
+WAITS = LaneReport("epic-1", "waits", 12, "its checks", "epic-1-20260101-120000")
 
 
-def lines(view: Came) -> list[str]:
-    return list(came_lines(view, Terminal("never")))
+def lines(view: AutopilotReport) -> list[str]:
+    return list(report_lines(view, Terminal("never")))
 
 
 def test_what_is_planned() -> None:
-    assert list(outset_lines(PLAN, Terminal("never"))) == [
+    assert list(preview_lines(PLAN, Terminal("never"))) == [
         "autopilot: 1 epic to do",
         "  epic-1  Accounts  (2 of 3 stories left)",
         "  delivery  a pull request each",
         "  merge     once green",
         "  agents    claude",
     ]
-    assert next(outset_lines(PLAN._replace(epics=()), Terminal("never"))) == "autopilot: no epic is left to begin"
+    assert next(preview_lines(PLAN._replace(epics=()), Terminal("never"))) == "autopilot: no epic is left to begin"
 
 
 def test_what_is_left_alone_is_named_and_steers_nothing() -> None:
-    left = (LeftAlone("epic-2", "2-1-pay is blocked\x1b[2J", "bmad board set 2-1-pay ready-for-dev"),)
-    planned = list(outset_lines(PLAN._replace(left_alone=left), Terminal("never")))
-    came = lines(Came(0, (), (), (), left))
+    left = (SkippedEpic("epic-2", "2-1-pay is blocked\x1b[2J", "bmad board set 2-1-pay ready-for-dev"),)
+    planned = list(preview_lines(PLAN._replace(skipped=left), Terminal("never")))
+    came = lines(AutopilotReport(0, (), (), (), left))
     assert planned[-1] == came[-1]
     assert planned[-1].startswith("  epic-2 is left alone: 2-1-pay is blocked")
     assert "\x1b" not in planned[-1]
@@ -52,27 +63,27 @@ def test_what_is_left_alone_is_named_and_steers_nothing() -> None:
 
 
 def test_what_is_left_as_it_stands_asks_nothing() -> None:
-    told = lines(Came(130, (), (WAITS._replace(stage="work", pull=0, why=""),), ()))
+    told = lines(AutopilotReport(130, (), (WAITS._replace(stage="work", pull=0, why=""),), ()))
     assert told[1] == "  epic-1 is left as it stands"
 
 
 def test_what_it_came_to() -> None:
-    told = lines(Came(3, ("epic-1",), (WAITS._replace(key="epic-2"),), (("bmad autopilot", "go on"),)))
+    told = lines(AutopilotReport(3, ("epic-1",), (WAITS._replace(key="epic-2"),), (("bmad autopilot", "go on"),)))
     assert told == [
         "1 epic is merged: epic-1",
         "  epic-2 (#12) waits for its checks",
         "  next      bmad autopilot   go on",
     ]
-    assert lines(Came(0, (), (), ()))[0] == "nothing was left to do"
-    assert lines(Came(1, (), (WAITS._replace(stage="blocked", why="given up"),), ()))[:2] == [
+    assert lines(AutopilotReport(0, (), (), ()))[0] == "nothing was left to do"
+    assert lines(AutopilotReport(1, (), (WAITS._replace(stage="blocked", why="given up"),), ()))[:2] == [
         "no epic was merged",
         "  epic-1 (#12) is blocked: given up",
     ]
 
 
 def test_an_epic_that_could_not_be_begun_is_named_with_what_helps() -> None:
-    unbegun = LaneTold("epic-2", "blocked", 0, "its branch is checked out elsewhere", "", "git switch --detach")
-    assert lines(Came(1, (), (unbegun,), ())) == [
+    unbegun = LaneReport("epic-2", "blocked", 0, "its branch is checked out elsewhere", "", "git switch --detach")
+    assert lines(AutopilotReport(1, (), (unbegun,), ())) == [
         "no epic was merged",
         "  epic-2 is blocked: its branch is checked out elsewhere",
         "    help: git switch --detach",
@@ -81,7 +92,7 @@ def test_an_epic_that_could_not_be_begun_is_named_with_what_helps() -> None:
 
 def test_a_bound_that_was_met_is_named_before_the_lanes() -> None:
     parked = WAITS._replace(stage="held", why="--max-cost 5 is reached")
-    told = lines(Came(3, (), (parked,), (), (), "--max-cost 5 is reached: $5.20 in this command"))
+    told = lines(AutopilotReport(3, (), (parked,), (), (), "--max-cost 5 is reached: $5.20 in this command"))
     assert told == [
         "no epic was merged",
         "  ended: --max-cost 5 is reached: $5.20 in this command",
@@ -90,20 +101,25 @@ def test_a_bound_that_was_met_is_named_before_the_lanes() -> None:
 
 
 def test_several_at_once_and_bounds_have_a_row_each() -> None:
-    told = outset_lines(PLAN._replace(at_once="up to 3 agents at once", bounds="--until 07:00"), Terminal("never"))
+    told = preview_lines(
+        PLAN._replace(parallel="up to 3 agents at once", bounds="--until 07:00"), Terminal("never")
+    )
     assert list(told)[-2:] == ["  parallel  up to 3 agents at once", "  until     --until 07:00"]
 
 
 def test_the_events_are_as_their_schema_says() -> None:
     for kind, data in (
-        ("autopilot-plan", outset_document(PLAN)),
-        ("autopilot-summary", came_document(Came(3, ("epic-1",), (WAITS,), ()))),
-        ("autopilot-summary", came_document(Came(3, (), (WAITS._replace(stage="held"),), (), (), "bound"))),
+        ("autopilot-plan", preview_document(PLAN)),
+        ("autopilot-summary", report_document(AutopilotReport(3, ("epic-1",), (WAITS,), ()))),
+        (
+            "autopilot-summary",
+            report_document(AutopilotReport(3, (), (WAITS._replace(stage="held"),), (), (), "bound")),
+        ),
         ("phase", {"phase": "FIND_EPIC", "key": "epic-1"}),
         ("merged", {"sha": "a" * 40, "proof": "same"}),
         ("pending", {"why": "its checks", "until": None, "pull": 12}),
     ):
-        assert validated("autopilot-events", event(kind, data, 1.0))["event"] == kind
+        assert parse_validated("autopilot-events", event_json(kind, data, 1.0))["event"] == kind
 
 
 @pytest.mark.parametrize(
@@ -157,3 +173,65 @@ def test_a_line_for_what_matters(kind: str, data: dict[str, Any], words: str) ->
 def test_what_is_only_a_record_has_no_line() -> None:
     assert delivery_lines("did", {"do": "label", "key": ""}, 0.0) == []
     assert delivery_lines("step", {}, 0.0) is None
+
+
+# What is said before the first call.
+
+PREFACE = RunPreview(
+    "epic-1: 2 of 3 stories left",
+    (
+        PlannedStory("1-2-login", "ready-for-dev", ("dev", "code-review")),
+        PlannedStory("1-3-logout", "backlog", ("create-story", "dev", "code-review")),
+    ),
+    "lean",
+    (("claude", ("sm", "dev")), ("claude opus", ("qa",))),
+    ("npm run lint", "npm test"),
+    "main",
+    None,
+    None,
+    None,
+)
+
+
+def shown(view: RunPreview, width: int = 100) -> list[str]:
+    out = Terminal("never", width)
+    out.is_terminal = True
+    return list(run_preview_lines(view, out))
+
+
+def test_what_by_whom_where_and_for_how_much() -> None:
+    assert shown(PREFACE) == [
+        "epic-1: 2 of 3 stories left",
+        "  1-2-login   ready-for-dev: dev → code-review",
+        "  1-3-logout  backlog: create-story → dev → code-review",
+        "  workflow  lean",
+        "  agents    claude (sm, dev) · claude opus (qa)",
+        "  checks    npm run lint, npm test",
+        "  branch    main, in this work tree",
+        "  cost      no cap on cost is set (--max-cost)",
+    ]
+
+
+def test_caps_and_an_estimate() -> None:
+    view = PREFACE._replace(max_cost=5.0, max_hours=8.0, estimate=Estimate(2.1, 5, 12))
+    assert shown(view, 120)[-1] == (
+        "  cost      $5.00 at most, then you are asked; 8 hours at most; about $2.10 for 5 calls, "
+        "by 12 earlier calls here"
+    )
+
+
+def test_no_checks_is_said_plainly() -> None:
+    assert any("checks    no check commands were found" in line for line in shown(PREFACE._replace(checks=())))
+
+
+def test_a_long_epic_is_not_a_long_preface() -> None:
+    stories = tuple(PlannedStory(f"1-{n}-x", "backlog", ("dev",)) for n in range(200))
+    assert "  … 180 more" in shown(PREFACE._replace(stories=stories))
+
+
+@given(st.text(max_size=80), st.integers(40, 120))
+def test_it_fits_and_steers_nothing(odd: str, width: int) -> None:
+    view = PREFACE._replace(title=odd, checks=(odd,), branch=odd, stories=(PlannedStory(odd, odd, (odd,)),))
+    for line in shown(view, width):
+        assert display_width(line) <= width
+        assert not any(char < " " or "\x7f" <= char <= "\x9f" for char in line)

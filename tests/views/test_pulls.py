@@ -3,12 +3,12 @@
 import json
 
 from bmad_autopilot.github.approval import Ruling
-from bmad_autopilot.views.pulls import PullTold, document, gate_document, gate_lines, render
+from bmad_autopilot.views.pulls import PullRow, document, gate_document, gate_lines, render
 from bmad_autopilot.views.terminal import Terminal
-from tests.cli.shipped import validated
-from tests.engine.delivery.pulls import pull
+from tests.support.pull_builders import pull
+from tests.support.schemas import parse_validated
 
-OPEN = PullTold(
+OPEN = PullRow(
     12,
     "Epic 1: Accounts",
     "feature/epic-1",
@@ -24,7 +24,7 @@ OPEN = PullTold(
 )
 
 
-def shown(*pulls: PullTold) -> str:
+def shown(*pulls: PullRow) -> str:
     return "\n".join(render(pulls, Terminal("never")))
 
 
@@ -58,10 +58,10 @@ def test_text_of_others_steers_nothing() -> None:
 
 
 def test_the_documents_are_as_their_schemas_say() -> None:
-    assert validated("pulls", json.dumps(document([OPEN])))["pulls"][0]["number"] == 12
+    assert parse_validated("pulls", json.dumps(document([OPEN])))["pulls"][0]["number"] == 12
     ruling = Ruling("wait", ("10 minutes have not passed",), again_at=60.0)
-    assert validated("pull-gate", json.dumps(gate_document(pull(), ruling)))["again_at"] == 60.0
-    assert validated("pull-gate", json.dumps(gate_document(pull(), Ruling("approve"))))["again_at"] is None
+    assert parse_validated("pull-gate", json.dumps(gate_document(pull(), ruling)))["again_at"] == 60.0
+    assert parse_validated("pull-gate", json.dumps(gate_document(pull(), Ruling("approve"))))["again_at"] is None
 
 
 def test_a_ruling_says_why_and_when_to_look_again() -> None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.engine.judging import STOPPED
-from bmad_autopilot.views.log_lines import LogLine, render
+from bmad_autopilot.engine.call_outcome import STOPPED
+from bmad_autopilot.views.format import LogLine, render_log_line
 from bmad_autopilot.views.run_log import RunLog
 from bmad_autopilot.views.terminal import Terminal, display_width
-from tests.terminals import assert_golden, plain
-from tests.views.entries import AGENTS, BEGAN, SHA, STORY, at_intervals, call, ended
+from tests.support.journal_entries import AGENTS, SHA, STARTED_AT, STORY, at_intervals, call, ended
+from tests.support.terminals import assert_golden, strip_colors
 
 ODD = st.text(st.sampled_from("ab 漢\x1b\x07\n\r\t\u202e\u0301-é[31m"), max_size=60) | st.text(max_size=60)
 
@@ -24,7 +24,7 @@ def terminal(width: int, *, color: str = "never", is_terminal: bool = True) -> T
 
 def shown(out: Terminal, entries: list = STORY, **options: bool) -> list[str]:  # type: ignore[type-arg]
     log = RunLog(AGENTS, **options)  # type: ignore[arg-type]
-    return [text for entry in entries for line in log.lines(*entry) for text in render(line, out, 9)]
+    return [text for entry in entries for line in log.lines(*entry) for text in render_log_line(line, out, 9)]
 
 
 def is_tame(text: str) -> bool:
@@ -46,12 +46,12 @@ def test_transcripts(width: int) -> None:
     ],
 )
 def test_an_answer_that_was_given_in_advance_is_said_to_be(by: str, says: str) -> None:
-    entries = [("answered", {"question": "q1", "answer": "skip", "means": "skip", "by": by}, BEGAN)]
+    entries = [("answered", {"question": "q1", "answer": "skip", "means": "skip", "by": by}, STARTED_AT)]
     assert shown(terminal(80, is_terminal=False), entries)[-1].endswith(says)
 
 
 def test_an_answer_of_several_lines_is_one_in_the_log() -> None:
-    entries = [("answered", {"question": "q1", "answer": "Half up.\n\nAlways.", "means": "again"}, BEGAN)]
+    entries = [("answered", {"question": "q1", "answer": "Half up.\n\nAlways.", "means": "again"}, STARTED_AT)]
     assert shown(terminal(80, is_terminal=False), entries)[-1].endswith("answer        Half up. Always.")
 
 
@@ -69,7 +69,7 @@ def test_the_line_the_design_promises() -> None:
 
 
 def test_where_the_work_on_a_skipped_story_is_kept() -> None:
-    aside = ("aside", {"story": "1-1-a", "kept": "refs/autopilot/saved/r/1-1-a"}, BEGAN)
+    aside = ("aside", {"story": "1-1-a", "kept": "refs/autopilot/saved/r/1-1-a"}, STARTED_AT)
     (line,) = RunLog(AGENTS).lines(*aside)
     assert (line.word, line.text) == (
         "set aside",
@@ -79,18 +79,18 @@ def test_where_the_work_on_a_skipped_story_is_kept() -> None:
 
 def test_a_row_is_told_only_once_it_is_set() -> None:
     log = RunLog(AGENTS)
-    row = ("row", {"key": "1-1-a", "before": "backlog", "after": "in-progress"}, BEGAN)
+    row = ("row", {"key": "1-1-a", "before": "backlog", "after": "in-progress"}, STARTED_AT)
     assert log.lines(*row) == []
-    assert log.lines("row-set", {"key": "1-1-b"}, BEGAN) == []
-    assert [line.word for line in log.lines("row-set", {"key": "1-1-a"}, BEGAN)] == ["backlog → in-progress"]
+    assert log.lines("row-set", {"key": "1-1-b"}, STARTED_AT) == []
+    assert [line.word for line in log.lines("row-set", {"key": "1-1-a"}, STARTED_AT)] == ["backlog → in-progress"]
 
 
 def test_a_row_the_agent_has_set_is_told_with_the_step() -> None:
     log = RunLog(AGENTS)
-    log.lines("story", {"story": "1-1-a", "status": "backlog"}, BEGAN)
+    log.lines("story", {"story": "1-1-a", "status": "backlog"}, STARTED_AT)
     accepted = {"story": "1-1-a", "number": 1, "step": "create-story", "row": "ready-for-dev"}
-    assert [line.word for line in log.lines("accepted", accepted, BEGAN)] == ["backlog → ready-for-dev"]
-    assert log.lines("accepted", accepted, BEGAN) == []
+    assert [line.word for line in log.lines("accepted", accepted, STARTED_AT)] == ["backlog → ready-for-dev"]
+    assert log.lines("accepted", accepted, STARTED_AT) == []
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_our_own_questions_have_letters() -> None:
     data = {"question": "q1", "code": "failed", "story": "1-1-a", "number": 1, "text": "Try again?"}
     data |= {"context": "", "options": ["retry", "skip", "fix", "abort"], "recommended": "retry"}
     data |= {"cause": "failed", "because": "its work is kept"}
-    lines = shown(terminal(200), [("asked", data, BEGAN)])
+    lines = shown(terminal(200), [("asked", data, STARTED_AT)])
     assert "    [!] Story 1-1-a FAILED" in lines
     assert "        [r] Retry story (the step once more)  (recommended: its work is kept)" in lines
     assert "        [a] Abort (the run ends)" in lines
 
 
 def test_checks_that_cannot_run_here_say_so() -> None:
-    entries = [("check", {"passed": False, "environment": True, "ran": [["npm test", 127, 0.1]]}, BEGAN)]
+    entries = [("check", {"passed": False, "environment": True, "ran": [["npm test", 127, 0.1]]}, STARTED_AT)]
     lines = shown(terminal(200), entries)
     assert "failed  npm test  (0.1 s, exit code 127)" in lines[0]
     assert "cannot run here" in lines[1]
@@ -164,7 +164,7 @@ def test_a_question_about_the_checks_names_those_that_fail() -> None:
 
 
 def test_no_checks_no_line() -> None:
-    assert shown(terminal(200), [("check", {"passed": True, "ran": []}, BEGAN)]) == []
+    assert shown(terminal(200), [("check", {"passed": True, "ran": []}, STARTED_AT)]) == []
 
 
 @given(st.sampled_from(STORY), st.data(), st.integers(20, 200))
@@ -177,18 +177,18 @@ def test_whatever_it_says_lines_fit_and_steer_nothing(
     if kind == "row-set":
         log.lines("row", {"key": odd["key"], "before": "x" * 70, "after": "y"}, at)
     for line in log.lines(kind, odd, at):
-        bare = render(line, terminal(width), 28)
+        bare = render_log_line(line, terminal(width), 28)
         assert all(is_tame(text) and display_width(text) <= width for text in bare)
-        coloured = render(line, terminal(width, color="always"), 28)
-        assert [plain(text) for text in coloured] == bare
+        coloured = render_log_line(line, terminal(width, color="always"), 28)
+        assert [strip_colors(text) for text in coloured] == bare
 
 
 @given(ODD, ODD, ODD, st.integers(20, 120))
 def test_nothing_is_lost_by_wrapping(story: str, word: str, text: str, width: int) -> None:
     out, pipe = terminal(width), terminal(width, is_terminal=False)
-    line = LogLine(BEGAN, story, "dev", word, text)
-    (whole,) = render(line, pipe, 0)
-    wrapped = "".join(render(line, out, 0))
+    line = LogLine(STARTED_AT, story, "dev", word, text)
+    (whole,) = render_log_line(line, pipe, 0)
+    wrapped = "".join(render_log_line(line, out, 0))
     assert "".join(wrapped.split()) == "".join(whole.split())
 
 
@@ -199,7 +199,7 @@ def test_colour_is_around_the_word_alone() -> None:
 
 
 def test_an_older_version_passes_over_what_it_does_not_know() -> None:
-    assert RunLog(AGENTS).lines("from-the-future", {"story": "1-1-a"}, BEGAN) == []
+    assert RunLog(AGENTS).lines("from-the-future", {"story": "1-1-a"}, STARTED_AT) == []
 
 
 def test_a_commit_of_the_epic_is_the_epics() -> None:
@@ -220,7 +220,7 @@ def test_the_log_the_readme_shows() -> None:
         (*ended(story, "code-review", 2, "changes", summary="The link never expires.", **spent), 602.0),
         ("commit", {"story": story, "sha": SHA, "subject": f"Story {story}: round 1, changes requested"}, 602.0),
     ]
-    entries = [(kind, data, BEGAN + at) for kind, data, at in told]
+    entries = [(kind, data, STARTED_AT + at) for kind, data, at in told]
     lines = shown(terminal(80, is_terminal=False), entries)
     assert "\n".join(lines) in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -238,7 +238,7 @@ def test_leaving_says_who_is_at_work_and_what_goes_on() -> None:
 
 def test_who_was_called_and_why_nobody_stood_in() -> None:
     called = {**call("1-1-x", "dev", 1, "dev")[1], "agent": "codex"}
-    rest = {"why": "limit", "until": BEGAN + 60, "lacks": "codex cannot stand in: no skill"}
+    rest = {"why": "limit", "until": STARTED_AT + 60, "lacks": "codex cannot stand in: no skill"}
     strayed = ended("1-1-x", "dev", 1, "good", put_back=[["2-1-y", "backlog", "done"]])
     started, rests, _, back = shown(terminal(200), at_intervals([("call", called), ("resting", rest), strayed]))
     assert "started  (codex, attempt 1)" in started

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.views.summary import Question, Summary, render
+from bmad_autopilot.views.summary import RunSummary, SummaryQuestion, render
 from bmad_autopilot.views.terminal import Terminal, display_width
 
-DONE = Summary(
+DONE = RunSummary(
     "completed",
     "epic-1",
     "epic-1-20260101-120000",
@@ -30,12 +30,12 @@ DONE = Summary(
 WAITING = DONE._replace(
     status="waiting",
     checks=False,
-    questions=(Question("1-2-login", "Which store keeps the sessions?"),),
+    questions=(SummaryQuestion("1-2-login", "Which store keeps the sessions?"),),
     next=(("bmad answer 1-2-login 1", "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")),
 )
 
 
-def shown(view: Summary, width: int = 100, *, is_terminal: bool = True) -> list[str]:
+def shown(view: RunSummary, width: int = 100, *, is_terminal: bool = True) -> list[str]:
     out = Terminal("never", width)
     out.is_terminal = is_terminal
     return list(render(view, out))
@@ -103,12 +103,12 @@ def test_taking_over_by_hand() -> None:
 
 
 @given(st.text(max_size=80), st.integers(40, 120), st.sampled_from([DONE, WAITING]))
-def test_it_fits_and_steers_nothing(odd: str, width: int, view: Summary) -> None:
+def test_it_fits_and_steers_nothing(odd: str, width: int, view: RunSummary) -> None:
     told = view._replace(
         target=odd,
         left=((odd, odd),),
         action_items=(odd,),
-        questions=(Question(odd, odd),),
+        questions=(SummaryQuestion(odd, odd),),
         hand_over=(odd,),
         next=((odd, odd),),
     )

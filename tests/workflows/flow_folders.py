@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bmad_autopilot.core.flow_state import Completed, FlowState
-from bmad_autopilot.project.flow_scan import Scan
-from bmad_autopilot.workflows.flow_list import Flow, built_in_flows, flow_named
-from bmad_autopilot.workflows.flow_rules import globs_of
+from bmad_autopilot.core.flow_state import CompletedStep, FlowState
+from bmad_autopilot.project.source_scan import FolderScan
+from bmad_autopilot.workflows.flow_file import condition_globs
+from bmad_autopilot.workflows.flows import Flow, built_in_flows, get_flow
 
 
 class Leaves(NamedTuple):
@@ -63,7 +63,7 @@ STEPS = (
 
 
 def flow(name: str) -> Flow:
-    return flow_named(built_in_flows(), name)
+    return get_flow(built_in_flows(), name)
 
 
 def up_to(name: str, number: int) -> list[Leaves]:
@@ -94,26 +94,28 @@ def finish_tasks(top: Path) -> None:
         task.rename(done)
 
 
-def row(number: int, outcome: str = "done", name: str = "") -> Completed:
-    return Completed(str(number), name, "2026-03-25", outcome)
+def row(number: int, outcome: str = "done", name: str = "") -> CompletedStep:
+    return CompletedStep(str(number), name, "2026-03-25", outcome)
 
 
-def needed_rows(name: str, number: int) -> tuple[Completed, ...]:
+def needed_rows(name: str, number: int) -> tuple[CompletedStep, ...]:
     return tuple(row(one.number, name=one.name) for one in up_to(name, number) if one.needs_row)
 
 
-def all_rows(numbers: Iterable[int]) -> tuple[Completed, ...]:
+def all_rows(numbers: Iterable[int]) -> tuple[CompletedStep, ...]:
     return tuple(row(number) for number in numbers)
 
 
-def state_of(name: str, step: object, rows: Sequence[Completed] = (), status: str = "not_started") -> FlowState:
+def state_of(
+    name: str, step: object, rows: Sequence[CompletedStep] = (), status: str = "not_started"
+) -> FlowState:
     number = str(step)
     names = {str(one.number): one.name for one in STEPS if one.flow == name}
     return FlowState(name, number, names.get(number, ""), status, completed=tuple(rows))
 
 
-def look(top: Path, *flows: Flow, bmad: bool = False) -> Scan:
+def look(top: Path, *flows: Flow, bmad: bool = False) -> FolderScan:
     chosen = flows or built_in_flows()
     conditions = [one for flow in chosen for one in flow.conditions]
     states = [flow.head.state for flow in chosen]
-    return Scan(str(top), globs_of(conditions), state_files=states, bmad=bmad)
+    return FolderScan(str(top), condition_globs(conditions), state_files=states, bmad=bmad)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bmad_autopilot.workflows.halts import MAX_SENTENCE, Halt, find_halts, normalise
+from scripts.halts import MAX_SENTENCE, Halt, find_halts, normalise
 
 
 def found(text: str, file: str = "SKILL.md") -> list[Halt]:

@@ -3,13 +3,15 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bmad_autopilot.core.block_reasons import BlockReason
-from bmad_autopilot.workflows.answers import Answer
-from bmad_autopilot.workflows.answers.planning import PLANNING
-from bmad_autopilot.workflows.halts import Halt, find_halts
-from bmad_autopilot.workflows.standing_answers import SKILLS, answers_for, stop_of
-from tests.wheels import REPOSITORY
+from bmad_autopilot.core.stop_causes import BlockReason
+from bmad_autopilot.workflows.standing_answers import NEWEST, SkillAnswer, parse_version
+from bmad_autopilot.workflows.standing_answers.lookup import SKILL_ANSWERS, answers_for
+from bmad_autopilot.workflows.standing_answers.planning import PLANNING
+from scripts.halts import Halt, find_halts, stop_of
+from tests.support.wheels import REPOSITORY
 
 VERSIONS = ("6.0.0-alpha.12", "6.0.4", "6.1.0", "6.2.0", "6.3.0", "6.10.0", "6.11.0", "6.12.0", "7.0.0", "")
 
@@ -23,7 +25,7 @@ def one(sentence: str, skill: str) -> Halt:
     return halt
 
 
-@pytest.mark.parametrize("skill", [*SKILLS, *PLANNING])
+@pytest.mark.parametrize("skill", [*SKILL_ANSWERS, *PLANNING])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_short_list_for_every_skill_and_version(skill: str, version: str) -> None:
     answers = answers_for(skill, version)
@@ -36,7 +38,7 @@ def test_no_answers_for_a_skill_we_do_not_drive() -> None:
     assert stop_of(one("HALT", "party-mode"), "party-mode", "6.12.0") is None
 
 
-@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("skill", SKILL_ANSWERS)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "sentence",
@@ -53,23 +55,23 @@ def test_a_halt_nobody_has_seen_has_no_answer(skill: str, version: str, sentence
     assert stop_of(one(sentence, skill), skill, version) is None
 
 
-@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("skill", SKILL_ANSWERS)
 def test_the_data_are_sound(skill: str) -> None:
-    data = SKILLS[skill]
+    data = SKILL_ANSWERS[skill]
     named = {answer.id for answer in data.answers}
-    for stop in data.stops:
+    for stop in data.halt_rules:
         re.compile(stop.pattern)
         assert bool(stop.answer) != bool(stop.why), stop
         # A pattern says enough to name one thing; a bare `halt` would take in what nobody has seen.
         assert len(re.sub(r"\W", "", stop.pattern)) >= 10, stop
-    assert named <= {stop.answer for stop in data.stops}, "an answer to no stop"
+    assert named <= {stop.answer for stop in data.halt_rules}, "an answer to no stop"
 
 
-ALL = (*(data.answers for data in SKILLS.values()), *PLANNING.values())
+ALL = (*(data.answers for data in SKILL_ANSWERS.values()), *PLANNING.values())
 
 
 @pytest.mark.parametrize("answer", {answer for answers in ALL for answer in answers})
-def test_an_answer_is_a_sentence_of_ours(answer: Answer) -> None:
+def test_an_answer_is_a_sentence_of_ours(answer: SkillAnswer) -> None:
     assert answer.text.endswith(".")
     assert "\n" not in answer.text
     assert len(answer.text) <= 320
@@ -80,7 +82,7 @@ def test_an_answer_is_a_sentence_of_ours(answer: Answer) -> None:
 def test_what_is_a_humans() -> None:
     reasons = {
         (skill, answer.id): answer.reason
-        for skill in SKILLS
+        for skill in SKILL_ANSWERS
         for answer in answers_for(skill, "6.12.0")
         if answer.reason
     }
@@ -147,8 +149,32 @@ def test_the_same_words_get_the_answer_of_their_section() -> None:
 
 
 @pytest.mark.parametrize("answers", ALL)
-def test_the_page_for_users_has_every_answer(answers: tuple[Answer, ...]) -> None:
+def test_the_page_for_users_has_every_answer(answers: tuple[SkillAnswer, ...]) -> None:
     page = (REPOSITORY / "docs" / "standing-answers.md").read_text()
     for answer in answers:
         asks = f"`{answer.reason}`" if answer.reason else ""
         assert f"| {answer.text} | {asks} |" in page, answer.id
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("6.12.0", (6, 12, 0)),
+        ("v6.2", (6, 2)),
+        ("6.0.0-alpha.12", (6, 0, 0)),
+        ("6.11.1-next.24", (6, 11, 1)),
+        ("", NEWEST),
+        ("unknown", NEWEST),
+    ],
+)
+def test_versions(text: str, version: tuple[int, ...]) -> None:
+    assert parse_version(text) == version
+
+
+def test_ten_comes_after_two() -> None:
+    assert parse_version("6.2.9") < parse_version("6.10.0") < parse_version("no version")
+
+
+@given(st.text())
+def test_any_text_is_some_version(text: str) -> None:
+    assert parse_version(text) <= NEWEST

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
-from bmad_autopilot.files import Text
-from bmad_autopilot.workflows.pipelines import Step
-from bmad_autopilot.workflows.step_file import StepFile, read_step_file, step_file_from
+from bmad_autopilot.io.files import TextFile
+from bmad_autopilot.workflows.step_file import StepFile, parse_step_file, read_step_file
+from bmad_autopilot.workflows.workflow import Step
 
 WHOLE = """\
 name: Architecture review
@@ -37,7 +37,7 @@ steps:
 
 
 def read(text: str, **given: object) -> StepFile:
-    return step_file_from(Text("flow.yaml", text.encode()), given)
+    return parse_step_file(TextFile("flow.yaml", text.encode()), given)
 
 
 def refused(text: str, **given: object) -> FileError:
@@ -76,13 +76,13 @@ def test_variables_of_the_command_line_stand_in_for_the_files() -> None:
     text = "variables:\n  a: 1\n  b:\nsteps:\n- step: x\n  prompt: Do {a} {b} {c}.\n"
     assert read(text, b="2", c="3").variables == {"a": "1", "b": "2", "c": "3"}
     error = refused(text, c="3")
-    assert (error.message, error.place and error.place.line) == ("the variable b has no value", 2)
+    assert (error.message, error.location and error.location.line) == ("the variable b has no value", 2)
     assert error.hint == "give it: --var b=…"
 
 
 def test_an_unknown_key_is_a_warning_with_its_line() -> None:
     found = read("stps: 1\nsteps:\n- step: x\n  promt: y\n  prompt: z\n  checkpoint:\n    safe: true\n")
-    assert [(note.place.line, note.hint) for note in found.notes] == [
+    assert [(note.location.line, note.hint) for note in found.notes] == [
         (1, "did you mean `steps`?"),
         (4, "did you mean `prompt`?"),
         (7, "did you mean `save`?"),
@@ -142,15 +142,15 @@ def test_an_unknown_key_is_a_warning_with_its_line() -> None:
 def test_mistakes_have_a_line(text: str, line: int, message: str) -> None:
     error = refused(text)
     assert error.message.startswith(message)
-    assert error.place is not None
-    assert (error.place.file, error.place.line) == ("flow.yaml", line)
+    assert error.location is not None
+    assert (error.location.file, error.location.line) == ("flow.yaml", line)
 
 
 def test_a_variable_is_there_only_for_the_steps_after_it() -> None:
     first = (
         "- step: a\n  prompt: Use {doc}.\n- step: b\n  prompt: x\n  checkpoint: {variables_to_persist: [doc]}\n"
     )
-    assert refused(first).place == ("flow.yaml", 2, None)
+    assert refused(first).location == ("flow.yaml", 2, None)
     assert read(first + "- step: c\n  prompt: Use {doc}.\n", doc="x").workflow.steps[2].prompt == "Use {doc}."
 
 
@@ -197,6 +197,6 @@ def test_any_yaml_is_a_workflow_or_an_error_with_a_line(text: str) -> None:
     try:
         assert read(text).workflow.steps
     except FileError as error:
-        line = error.place.line if error.place else None
+        line = error.location.line if error.location else None
     assert line is not None
     assert line >= 1

@@ -1,1 +1,1 @@
-"""One file per agent CLI."""
+"""Drives coding agents: one adapter per agent CLI, and the shim that supervises each call."""

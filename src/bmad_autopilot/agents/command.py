@@ -1,27 +1,63 @@
-"""The agent that is any command: a template of words from the project's settings, judged by how it ended."""
+"""The custom-command agent: a command template from the project's settings, judged by its exit code."""
 
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..core.errors import UsageError
-from ..project.custom import EVIDENCE, CustomAgent
-from ..project.placeholders import fill, used
-from .events import ERROR, JSON, TEXT, Event
-from .judging import MAX_CLOSING, by_ending, clip
-from .outcomes import Outcome, Spend, Verdict
-from .protocol import Call, Ending, Request
-from .shim import endings
-from .told_spend import tells_only_spend, told_spend
+from ..io.patterns import fill_placeholders, placeholder_names
+from ..project.config import EVIDENCE, CustomAgent
+from .adapter import (
+    ERROR,
+    JSON,
+    TEXT,
+    AgentCall,
+    AgentRequest,
+    AttemptVerdict,
+    Event,
+    Outcome,
+    ProcessEnding,
+    Spend,
+    Tokens,
+)
+from .event_parsing import MAX_CLOSING, as_count, as_number, clip, get_dict, verdict_from_ending
+from .shim import attempt_files
 
-MAX_WORD = 128 * 1024 - 1  # Linux: the longest single argument
+# A command may report its cost in the form of Claude Code's result: `{"total_cost_usd": 0.42,
+# "usage": {"input_tokens": 1200, "output_tokens": 300}}`.
+
+DOLLARS_KEY, USAGE_KEY = "total_cost_usd", "usage"
+MAX_DOLLARS = 1_000_000.0  # a larger amount is a mistake, and must not count towards a budget
+MAX_TOKENS = 1_000_000_000_000
+_TOKEN_KEYS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def parse_usage(data: dict[str, Any]) -> Spend:
+    """The reported spend; missing or invalid amounts are left out."""
+    dollars, usage = as_number(data.get(DOLLARS_KEY)), get_dict(data, USAGE_KEY)
+    is_amount = dollars is not None and 0 <= dollars < MAX_DOLLARS
+    return Spend(dollars if is_amount else None, Tokens(*(_tokens(usage.get(name)) for name in _TOKEN_KEYS)))
+
+
+def has_only_usage(data: dict[str, Any]) -> bool:
+    """Whether the event contains nothing but usage, so the live view can skip it."""
+    return bool(data) and data.keys() <= {DOLLARS_KEY, USAGE_KEY}
+
+
+def _tokens(value: object) -> int:
+    found = as_count(value)
+    return found if found < MAX_TOKENS else 0
+
+
+MAX_ARGUMENT = 128 * 1024 - 1  # Linux: the longest single argument
 MAX_METADATA = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Command:
-    """`[agents.NAME]` as an agent like the others."""
+class CommandAgent:
+    """Adapter for a custom agent, `[agents.NAME]`."""
 
     name: str
     settings: CustomAgent
@@ -32,62 +68,62 @@ class Command:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What it needs beyond the allow-list, the user names in environment.pass."""
+        """None: what it needs beyond the allow-list, the user lists in environment.pass."""
         return ()
 
     @property
     def completion(self) -> str:
         return self.settings.completion
 
-    def call(self, request: Request) -> Call:
+    def call(self, request: AgentRequest) -> AgentCall:
         words = self.settings.command
-        stdin = "" if "prompt" in used(words) else request.prompt
-        return Call(self._argv(words, request), stdin, outlived=self.settings.completion == EVIDENCE)
+        stdin = "" if "prompt" in placeholder_names(words) else request.prompt
+        return AgentCall(self._argv(words, request), stdin, is_detached=self.settings.completion == EVIDENCE)
 
-    def stop(self, request: Request) -> tuple[str, ...]:
-        """What ends the work that the command has only begun, from whatever folder; nothing where the settings
-        have no such command."""
+    def stop_command(self, request: AgentRequest) -> tuple[str, ...]:
+        """The command that stops work the agent's command has only started. It works from any folder, and is
+        empty if the settings define none."""
         if not self.settings.stop:
             return ()
         return ("sh", "-c", 'cd "$0" && exec "$@"', request.worktree, *self._argv(self.settings.stop, request))
 
-    def judge(self, events: Iterable[Event], ending: Ending, before: Spend) -> Verdict:
-        """Its own words decide nothing. Exit code 0 sends us to the evidence; anything else is a crash. Only what
-        it cost is taken from its last line, where that says so."""
-        said: deque[str] = deque(maxlen=200)
-        complaints: list[str] = []
+    def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
+        """The output decides nothing: exit code 0 means that the gates check the evidence, anything else is a
+        crash. Only the cost is read from the last line, if it is usage JSON."""
+        output: deque[str] = deque(maxlen=200)
+        errors: list[str] = []
         last = None
         for event in events:
             if event.kind in (TEXT, JSON):
                 last = event
             if event.kind == TEXT:
-                said.append(event.data)
-            elif event.kind == ERROR and len(complaints) < 20:
-                complaints.append(event.data)
-        is_good = ending.by == endings.EXIT and ending.code == 0
-        verdict = Verdict(Outcome.COMPLETED) if is_good else by_ending(ending, complaints)
-        spend = told_spend(last.data) if last and last.kind == JSON else Spend()
-        return replace(verdict, closing="\n".join(said)[-MAX_CLOSING:], spend=spend)
+                output.append(event.data)
+            elif event.kind == ERROR and len(errors) < 20:
+                errors.append(event.data)
+        is_good = ending.cause == attempt_files.EXIT and ending.code == 0
+        verdict = AttemptVerdict(Outcome.COMPLETED) if is_good else verdict_from_ending(ending, errors)
+        spend = parse_usage(last.data) if last and last.kind == JSON else Spend()
+        return replace(verdict, closing="\n".join(output)[-MAX_CLOSING:], spend=spend)
 
-    def lines(self, event: Event) -> list[str]:
-        if event.kind == JSON and tells_only_spend(event.data):
+    def format_event(self, event: Event) -> list[str]:
+        if event.kind == JSON and has_only_usage(event.data):
             return []
         text = json.dumps(event.data, ensure_ascii=False) if event.kind == JSON else str(event.data)
         shown = clip(text)
         return [shown] if shown else []
 
-    def _argv(self, words: tuple[str, ...], request: Request) -> tuple[str, ...]:
+    def _argv(self, words: tuple[str, ...], request: AgentRequest) -> tuple[str, ...]:
         values = _values(request)
-        argv = script_words(words[0], values) if self.settings.shell else _words(words, values)
+        argv = script_argv(words[0], values) if self.settings.shell else _fill_words(words, values)
         if any("\0" in word for word in argv):
             raise UsageError(f"a NUL byte cannot be part of an argument of {self.name}")
-        if any(len(word.encode("utf-8", "surrogateescape")) > MAX_WORD for word in argv):
+        if any(len(word.encode("utf-8", "surrogateescape")) > MAX_ARGUMENT for word in argv):
             hint = f"leave {{prompt}} out of agents.{self.name}.command: it then comes on standard input"
             raise UsageError(f"the prompt is too long for an argument of {self.name}", hint=hint)
         return argv
 
 
-def _values(request: Request) -> dict[str, str]:
+def _values(request: AgentRequest) -> dict[str, str]:
     return {
         "prompt": request.prompt,
         "name": request.name,
@@ -99,29 +135,29 @@ def _values(request: Request) -> dict[str, str]:
     }
 
 
-def _words(words: tuple[str, ...], values: dict[str, str]) -> tuple[str, ...]:
-    """Each word stays one word. `--model {model}` vanishes where no model is set."""
+def _fill_words(words: tuple[str, ...], values: dict[str, str]) -> tuple[str, ...]:
+    """Each word stays one argument. `--model {model}` is dropped if no model is set."""
     argv: list[str] = []
     for word in words:
         is_empty = any(word == f"{{{name}}}" and not value for name, value in values.items())
         if not is_empty:
-            argv.append(fill(word, values.__getitem__))
+            argv.append(fill_placeholders(word, values.__getitem__))
         elif len(argv) > 1 and argv[-1].startswith("-") and "=" not in argv[-1]:
             argv.pop()
     return tuple(argv)
 
 
-def script_words(script: str, values: Mapping[str, str]) -> tuple[str, ...]:
-    """A value never becomes a part of the script, which would need quoting that holds everywhere: the script has
-    "${1}" in its place, and `sh` is given the value."""
-    names = used([script])
-    numbered = fill(script, lambda name: f'"${{{names.index(name) + 1}}}"')
+def script_argv(script: str, values: Mapping[str, str]) -> tuple[str, ...]:
+    """A value never becomes part of the script, which would need quoting that is safe in every context: the script
+    has "${1}" in its place, and `sh` receives the value as an argument."""
+    names = placeholder_names([script])
+    numbered = fill_placeholders(script, lambda name: f'"${{{names.index(name) + 1}}}"')
     return ("sh", "-c", numbered, "sh", *(values[name] for name in names))
 
 
-def keep_purpose(before: bytes | None, after: bytes | None) -> bytes | None:
-    """What `.claude-metadata.json` must hold so that its purpose survives a command that rewrote, broke or removed
-    the file; None where it is well as it is."""
+def metadata_with_purpose(before: bytes | None, after: bytes | None) -> bytes | None:
+    """The content of `.claude-metadata.json` that keeps its purpose after a command rewrote, broke or removed the
+    file; None if the file needs no change."""
     old, new = _metadata(before), _metadata(after)
     purpose = old.get("purpose") if old else None
     if not isinstance(purpose, str) or not purpose.strip():

@@ -1,17 +1,17 @@
-"""Commands an agent may or may not run, for clients that take them one by one."""
+"""Validates commands and user rules for clients that take permissions one by one."""
 
 from collections.abc import Iterable
 
 from ..core.errors import UsageError
 
 
-def plain(client: str, commands: Iterable[str]) -> list[str]:
-    """Command prefixes that can stand inside a client's rule, such as `shell(git commit:*)`."""
-    return list(dict.fromkeys(_plain(client, command) for command in commands))
+def normalize_commands(client: str, commands: Iterable[str]) -> list[str]:
+    """Command prefixes in a form that fits inside a client's rule, such as `shell(git commit:*)`."""
+    return list(dict.fromkeys(_normalize_command(client, command) for command in commands))
 
 
-def own_rules(client: str, rules: Iterable[str]) -> list[str]:
-    """The user's rules in the client's own words, each a word of argv."""
+def user_rules(client: str, rules: Iterable[str]) -> list[str]:
+    """The user's rules in the client's syntax, each of which becomes one argument."""
     found = [rule.strip() for rule in rules]
     for rule in found:
         if not rule or not rule.isprintable():
@@ -20,11 +20,11 @@ def own_rules(client: str, rules: Iterable[str]) -> list[str]:
 
 
 def covers(wider: str, command: str) -> bool:
-    """Does the prefix `git` cover `git push`?"""
+    """Whether a prefix covers a command: `git` covers `git push`."""
     return f"{command} ".startswith(f"{wider} ")
 
 
-def _plain(client: str, command: str) -> str:
+def _normalize_command(client: str, command: str) -> str:
     if not command.strip() or any(sign in "()*?," or not sign.isprintable() for sign in command):
         raise UsageError(
             f"{client} cannot be given this command as a permission",

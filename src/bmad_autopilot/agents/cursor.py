@@ -1,20 +1,27 @@
-"""Cursor: `cursor-agent -p`. Written from its documentation and never measured: it needs its cloud."""
+"""Cursor: `cursor-agent -p`. Written from its documentation and never measured: it needs Cursor's cloud."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import UsageError
-from . import judging
-from .events import JSON, Event
-from .hearing import Hearing
-from .judging import clip, listing, mapping, number, plain_lines, string
-from .outcomes import Outcome, Spend, Verdict
-from .protocol import Call, Ending, Request
-from .telling import MAX_LINE, prose, tool
+from . import event_parsing
+from .adapter import JSON, AgentCall, AgentRequest, AttemptVerdict, Event, Outcome, ProcessEnding, Spend
+from .event_parsing import (
+    MAX_LINE,
+    EventAccumulator,
+    as_list,
+    as_number,
+    as_str,
+    clip,
+    format_plain_event,
+    format_prose,
+    format_tool_call,
+    get_dict,
+)
 
 PROGRAM = "cursor-agent"
-MAX_ARGUMENT = 120_000  # bytes; the system takes 128 kB
+MAX_ARGUMENT = 120_000  # bytes; the operating system allows 128 kB
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,10 @@ class Cursor:
     program: str = PROGRAM
     variables: tuple[str, ...] = ("CURSOR_API_KEY", "CURSOR_CONFIG_DIR")
 
-    def call(self, request: Request) -> Call:
-        """`--force`: without it a headless Cursor only proposes its edits. It takes no allowed or denied commands
-        on its command line; what `.cursor/cli.json` denies stays denied, and a sandbox around it is the only other
-        fence. The prompt is an argument, as nothing is said of stdin."""
+    def call(self, request: AgentRequest) -> AgentCall:
+        """`--force`: without it a headless Cursor only proposes edits. Its command line takes no allowed or denied
+        commands; denials in `.cursor/cli.json` still apply, and an outer sandbox is the only other protection. The
+        prompt is an argument, because stdin is not documented."""
         if len(request.prompt.encode("utf-8", "surrogateescape")) > MAX_ARGUMENT:
             raise UsageError("the prompt is too long for Cursor", expected=f"at most {MAX_ARGUMENT} bytes")
         argv = [PROGRAM, "-p", "--output-format", "stream-json", "--force"]
@@ -34,24 +41,24 @@ class Cursor:
             argv += ["--model", request.model]
         if request.resume:
             argv += ["--resume", request.resume]
-        return Call((*argv, request.prompt))
+        return AgentCall((*argv, request.prompt))
 
-    def judge(self, events: Iterable[Event], ending: Ending, before: Spend) -> Verdict:
-        return _Heard.of(events).verdict(ending, before)
+    def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
+        return _CursorEvents.of(events).verdict(ending, prior_spend)
 
-    def lines(self, event: Event) -> list[str]:
+    def format_event(self, event: Event) -> list[str]:
         if event.kind != JSON or not isinstance(event.data, dict):
-            return plain_lines(event)
+            return format_plain_event(event)
         data = event.data
         match data.get("type"), data.get("subtype"):
             case "system", "init":
                 return [f"Cursor  {clip(data.get('model'), 60)}  session {clip(data.get('session_id'), 60)}"]
             case "assistant", _:
-                return prose(_text(data))
+                return format_prose(_message_text(data))
             case "tool_call", "started":
-                return [_call(mapping(data, "tool_call"))]
+                return [_format_tool(get_dict(data, "tool_call"))]
             case "result", _:
-                seconds = (number(data.get("duration_ms")) or 0.0) / 1000
+                seconds = (as_number(data.get("duration_ms")) or 0.0) / 1000
                 word = "completed" if _succeeded(data) else f"failed ({clip(data.get('subtype'), 60)})"
                 return [f"{word}: {seconds:.0f} s"]
         return []
@@ -61,52 +68,55 @@ CURSOR = Cursor()
 
 
 @dataclass
-class _Heard(Hearing):
-    """Everything that matters of one call's events, taken in one by one."""
+class _CursorEvents(EventAccumulator):
+    """Accumulates what a verdict needs from one call's events."""
 
     session: str | None = None
     model: str | None = None
     result: dict[str, Any] = field(default_factory=dict)
     closing: str = ""
 
-    def take(self, data: dict[str, Any]) -> None:
-        self.session = judging.session(data.get("session_id")) or self.session
+    def add_json(self, data: dict[str, Any]) -> None:
+        self.session = event_parsing.as_session_id(data.get("session_id")) or self.session
         match data.get("type"):
             case "system":
                 self.model = clip(data.get("model"), 100) or self.model
             case "assistant":
-                self.closing = _text(data) or self.closing
+                self.closing = _message_text(data) or self.closing
             case "result":
                 self.result = data
 
-    def verdict(self, ending: Ending, before: Spend) -> Verdict:
+    def verdict(self, ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         return replace(
             self._outcome(ending),
             session=self.session,
-            session_spend=before,
-            closing=(string(self.result.get("result")) or self.closing)[: judging.MAX_CLOSING],
+            session_spend=prior_spend,
+            closing=(as_str(self.result.get("result")) or self.closing)[: event_parsing.MAX_CLOSING],
             model=self.model,
         )
 
-    def _outcome(self, ending: Ending) -> Verdict:
-        """A failure is told on standard error alone, in a sentence: a crash with a message, never a limit."""
-        if ending.by in judging.OVERRULING or not self.result:
-            return judging.by_ending(ending, self.stderr)
+    def _outcome(self, ending: ProcessEnding) -> AttemptVerdict:
+        """Cursor reports failures only as a sentence on standard error: a crash with a message, never a limit."""
+        if ending.cause in event_parsing.DECISIVE_ENDINGS or not self.result:
+            return event_parsing.verdict_from_ending(ending, self.stderr)
         if _succeeded(self.result):
-            return Verdict(Outcome.COMPLETED)
-        return Verdict(Outcome.CRASHED, clip(self.result.get("result")) or clip(judging.first_line(self.stderr)))
+            return AttemptVerdict(Outcome.COMPLETED)
+        return AttemptVerdict(
+            Outcome.CRASHED,
+            clip(self.result.get("result")) or clip(event_parsing.first_nonempty_line(self.stderr)),
+        )
 
 
 def _succeeded(result: dict[str, Any]) -> bool:
     return result.get("subtype") == "success" and result.get("is_error") is False
 
 
-def _text(data: dict[str, Any]) -> str:
-    blocks = [mapping(block) for block in listing(mapping(data, "message").get("content"))]
-    return "\n".join(string(block.get("text")) for block in blocks if block.get("type") == "text")
+def _message_text(data: dict[str, Any]) -> str:
+    blocks = [get_dict(block) for block in as_list(get_dict(data, "message").get("content"))]
+    return "\n".join(as_str(block.get("text")) for block in blocks if block.get("type") == "text")
 
 
-def _call(given: dict[str, Any]) -> str:
+def _format_tool(given: dict[str, Any]) -> str:
     """`{"shellToolCall": {"args": {"command": …}}}`."""
     name = next(iter(given), "")
-    return tool(name.removesuffix("ToolCall")[:MAX_LINE], mapping(given, name, "args"))
+    return format_tool_call(name.removesuffix("ToolCall")[:MAX_LINE], get_dict(given, name, "args"))

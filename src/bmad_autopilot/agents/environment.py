@@ -1,18 +1,18 @@
-"""What an agent's process finds in its environment: what it needs to work, and none of our keys.
+"""Builds the environment of an agent's process: what it needs to work, and none of our keys.
 
-An allow-list, so that a token nobody thought of stays out too. It is no wall: the agent runs as the user, with
-the user's home folder. docs/security-agents.md says what that means."""
+It is an allow-list, so unknown tokens stay out too. It is not a security boundary: the agent runs as the user,
+with the user's home folder. See docs/security-agents.md."""
 
 import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..project.handed_on import is_forges, is_name
-from ..project.programs import PLAIN, PLAIN_PREFIXES
-from .shim.redaction import looks_secret
+from ..io.patterns import is_forge_variable, is_variable_name
+from ..io.processes import BASE_ENVIRONMENT, BASE_ENVIRONMENT_PREFIXES
+from .shim.redact import looks_secret
 
-# May hold the proxy's password, without which nothing reaches the network.
+# May contain the proxy's password, without which nothing reaches the network.
 _PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split())
 _CERTIFICATES = frozenset(
     "SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS "
@@ -32,19 +32,19 @@ _TOOLS = frozenset(
 _TOOL_PREFIXES = ("ASDF_", "MISE_", "FNM_")
 _GIT_FILES = frozenset("GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM".split())  # where, not what
 
-# Where the user's keyrings and agents listen. gh finds its token on the bus even with an empty folder of its own.
-_DOORS = frozenset("XDG_RUNTIME_DIR XDG_SESSION_ID XDG_SEAT XDG_VTNR".split())
+# Sockets of the user's keyrings and key agents. gh finds its token on the bus even with an empty config folder.
+_SOCKET_VARIABLES = frozenset("XDG_RUNTIME_DIR XDG_SESSION_ID XDG_SEAT XDG_VTNR".split())
 _NO_BUS = "unix:path=/dev/null"
 
-# No agent, no key file, no connection that is already open, no question.
+# No key agent, no key file, no shared connection, no prompt.
 _SSH = (
     "ssh -F /dev/null -o BatchMode=yes -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=none "
     "-o ControlPath=none -o PreferredAuthentications=none"
 )
 _NO_PUSH = "pushes-are-made-by-bmad-autopilot::"
 
-# An empty helper switches off those that URLs have of their own too, which `gh auth setup-git` writes; an empty
-# header does so only for its own URL, and the one for GitHub is what actions/checkout leaves in .git/config.
+# An empty helper also disables the URL-specific helpers that `gh auth setup-git` writes. An empty header applies
+# only to its own URL; the one for GitHub is what actions/checkout leaves in .git/config.
 _GIT_SETTINGS: tuple[tuple[str, str], ...] = (
     ("credential.helper", ""),
     ("credential.interactive", "false"),
@@ -55,12 +55,12 @@ _GIT_SETTINGS: tuple[tuple[str, str], ...] = (
     *((f"url.{_NO_PUSH}.pushInsteadOf", start) for start in ("https://", "http://", "ssh://", "git://", "git@")),
 )
 
-_QUIET = {
+_NON_INTERACTIVE = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
-    "GIT_EDITOR": "true",  # nobody is there to close an editor
+    "GIT_EDITOR": "true",  # no user is present to close an editor
     "GIT_SEQUENCE_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",  # empty: git then asks neither core.askPass nor SSH_ASKPASS
@@ -76,62 +76,64 @@ _QUIET = {
 }
 
 
-class Identity(NamedTuple):
-    """Who an agent is to git."""
+class AgentIdentity(NamedTuple):
+    """The git identity an agent commits with."""
 
     name: str
     email: str
-    author: tuple[str, str] | None = None  # the user's own name and address; None: they have none, and it is us
+    author: tuple[str, str] | None = None  # the user's name and address; None: not configured, use ours
 
 
 def agent_environment(
     outer: Mapping[str, str],
     *,
     variables: Iterable[str],
-    passed: Iterable[str],
-    private: str,
-    identity: Identity | None,
+    pass_through: Iterable[str],
+    temp_folder: str,
+    identity: AgentIdentity | None,
 ) -> dict[str, str]:
-    """`variables` are the agent's own, `passed` those the user's settings hand on: names, or `PREFIX_*`.
-    `private` is the attempt's own folder, which holds `gh` and `tmp`, both empty."""
-    handed = _handed_on(outer, passed)
-    own = _matching(outer, tuple(variables))
-    environment = {name: value for name, value in outer.items() if _is_plain(name, value)}
-    environment |= _essentials(outer) | _QUIET | _git(identity)
-    environment |= {name: value for name, value in own.items() if not is_forges(name)}
-    environment |= handed
-    return environment | {"GH_CONFIG_DIR": f"{private}/gh", "TMPDIR": f"{private}/tmp"}  # noqa: S108
+    """`variables` are the agent's own, `pass_through` those of the user's settings: names, or `PREFIX_*`.
+    `temp_folder` is the attempt's own folder, which contains `gh` and `tmp`, both empty."""
+    passed_through = _passed_through(outer, pass_through)
+    own = _select_matching(outer, tuple(variables))
+    environment = {name: value for name, value in outer.items() if _is_allowed(name, value)}
+    environment |= _essentials(outer) | _NON_INTERACTIVE | _git_variables(identity)
+    environment |= {name: value for name, value in own.items() if not is_forge_variable(name)}
+    environment |= passed_through
+    return environment | {"GH_CONFIG_DIR": f"{temp_folder}/gh", "TMPDIR": f"{temp_folder}/tmp"}  # noqa: S108
 
 
-def _is_plain(name: str, value: str) -> bool:
-    if name in _DOORS:
+def _is_allowed(name: str, value: str) -> bool:
+    if name in _SOCKET_VARIABLES:
         return False
-    if name in PLAIN or name in _PROXIES:
+    if name in BASE_ENVIRONMENT or name in _PROXIES:
         return True
     known = name in _CERTIFICATES or name in _TOOLS or name in _GIT_FILES
-    # Never by its name alone: there is a MISE_GITHUB_TOKEN, and an index may have its password in the URL.
-    return (known or name.startswith((*PLAIN_PREFIXES, *_TOOL_PREFIXES))) and not looks_secret(name, value)
+    # A known name is not enough: there is a MISE_GITHUB_TOKEN, and an index URL may contain a password.
+    return (known or name.startswith((*BASE_ENVIRONMENT_PREFIXES, *_TOOL_PREFIXES))) and not looks_secret(
+        name, value
+    )
 
 
 def _essentials(outer: Mapping[str, str]) -> dict[str, str]:
-    """What nothing works without, where a bare environment (cron, a service) lacks it."""
+    """Defaults for variables that a bare environment (cron, a service) lacks and every program needs."""
     home = outer.get("HOME") or os.path.expanduser("~")
     path = outer.get("PATH") or os.defpath
     has_language = any(outer.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     return {"HOME": home, "PATH": path} | ({} if has_language else {"LANG": "C.UTF-8"})
 
 
-def _handed_on(outer: Mapping[str, str], passed: Iterable[str]) -> dict[str, str]:
+def _passed_through(outer: Mapping[str, str], passed: Iterable[str]) -> dict[str, str]:
     wanted = tuple(passed)
     for name in wanted:
-        if not is_name(name):
+        if not is_variable_name(name):
             raise UsageError(
                 f"environment.pass: not a variable's name: {name!r}",
                 expected="a name, or the start of names: AWS_*",
             )
-    found = _matching(outer, wanted)
+    found = _select_matching(outer, wanted)
     for name in (*wanted, *found):
-        if is_forges(name):
+        if is_forge_variable(name):
             raise UsageError(
                 f"environment.pass: {name} is not handed to agents",
                 found=f"it is in environment.pass{'' if name in wanted else ' by its prefix'}",
@@ -140,13 +142,13 @@ def _handed_on(outer: Mapping[str, str], passed: Iterable[str]) -> dict[str, str
     return found
 
 
-def _matching(outer: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, str]:
+def _select_matching(outer: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, str]:
     names = {name for name in wanted if not name.endswith("*")}
     prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
     return {name: value for name, value in outer.items() if name in names or name.startswith(prefixes)}
 
 
-def _git(identity: Identity | None) -> dict[str, str]:
+def _git_variables(identity: AgentIdentity | None) -> dict[str, str]:
     environment = {"GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS))}
     for number, (key, value) in enumerate(_GIT_SETTINGS):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}

@@ -1,4 +1,4 @@
-"""Launchers: the words before an agent's own that make it run elsewhere, and the words that stop it there."""
+"""Launchers run an agent's command in a container or on another machine, and stop it there."""
 
 import os
 import re
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..project.custom import CustomLauncher
-from ..project.placeholders import fill
-from .shim.children import MARKER
+from ..io.patterns import fill_placeholders
+from ..project.config import CustomLauncher
+from .shim.process_tree import MARKER
 
-MAX_WORD = 128 * 1024 - 1  # Linux: the longest single argument
+MAX_ARGUMENT = 128 * 1024 - 1  # Linux: the longest single argument
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _ATTEMPT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -22,15 +22,15 @@ class Launcher(NamedTuple):
     name: str
     argv: tuple[str, ...]
     stop: tuple[str, ...] = ()  # (): our own script, started through the launcher
-    quote: bool = False  # its words are joined for a shell on the far side
-    variables: tuple[str, ...] = ()  # of the user's environment, for the launcher's program alone
+    quote: bool = False  # arguments are joined for a shell on the remote side
+    variables: tuple[str, ...] = ()  # of the user's environment, only for the launcher's program
     target: str = ""
 
 
-# Ends every process whose environment holds the call's marker, in whatever group or session it is: asked first,
-# killed after five seconds. Its own ancestors may carry the marker where the far side is this machine. One grep
-# finds who comes into question, as busybox's cannot match lines that end in NUL.
-_STOP = """\
+# Ends every process whose environment contains the call's marker, in any group or session: SIGTERM first, SIGKILL
+# after five seconds. The script spares its own ancestors, which carry the marker if the remote side is this
+# machine. A first grep selects candidates, because busybox's grep cannot match lines that end in NUL.
+_STOP_SCRIPT = """\
 [ -r /proc/self/environ ] || { echo "no /proc to look into" >&2; exit 1; }
 mine=" "
 pid=$$
@@ -67,12 +67,12 @@ tell 0
 """
 
 _IN_FOLDER = ("--workspace-folder", "{worktree}", "--mount-git-worktree-common-dir")
-# Each worktree has a container of its own, and `exec` alone would not start it. Standard input and output are the
-# agent's.
-_UP_FIRST = 'devcontainer up "$1" "$2" "$3" </dev/null >&2 && exec devcontainer exec "$@"'
-_DEVCONTAINER = ("sh", "-c", _UP_FIRST, "devcontainer", *_IN_FOLDER)
+# Each worktree has its own container, which `exec` alone would not start. Standard input and output belong to the
+# agent.
+_UP_THEN_EXEC = 'devcontainer up "$1" "$2" "$3" </dev/null >&2 && exec devcontainer exec "$@"'
+_DEVCONTAINER = ("sh", "-c", _UP_THEN_EXEC, "devcontainer", *_IN_FOLDER)
 _DOCKER = ("docker", "exec", "-i", "-w", "{worktree}", "{target}")
-# No questions, no terminal, and nothing of ours forwarded, whatever the user's settings say.
+# No prompts, no terminal, and no forwarding, whatever the user's ssh settings say.
 _SSH = ("ssh", "-T", "-a", "-x", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "--", "{target}")
 
 _DOCKER_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
@@ -81,7 +81,7 @@ PRESETS = {
     "devcontainer": Launcher(
         "devcontainer",
         _DEVCONTAINER,
-        ("devcontainer", "exec", *_IN_FOLDER, "sh", "-c", _STOP, "stop", f"{MARKER}={{attempt}}"),
+        ("devcontainer", "exec", *_IN_FOLDER, "sh", "-c", _STOP_SCRIPT, "stop", f"{MARKER}={{attempt}}"),
         variables=_DOCKER_VARIABLES,
     ),
     "docker": Launcher("docker", _DOCKER, variables=_DOCKER_VARIABLES),
@@ -89,19 +89,19 @@ PRESETS = {
 }
 
 
-def launcher_from(name: str, settings: CustomLauncher) -> Launcher:
-    """The launcher of a [launchers.NAME] table: its kind's, with what the table replaces."""
+def launcher_from_settings(name: str, settings: CustomLauncher) -> Launcher:
+    """The launcher of a [launchers.NAME] table: the preset of its kind, with the table's overrides."""
     preset = PRESETS[settings.kind] if settings.kind else Launcher(name, ())
     return preset._replace(
         name=name,
         argv=settings.argv or preset.argv,
-        # The kind's own stop goes where the kind's own words go.
+        # The preset's stop command only fits the preset's argv.
         stop=settings.stop or (() if settings.argv else preset.stop),
         target=settings.target or "",
     )
 
 
-def launch(
+def launch_argv(
     launcher: Launcher,
     call: Sequence[str],
     *,
@@ -110,9 +110,9 @@ def launch(
     attempt: str,
     environment: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """The whole command. `environment` goes to the far side and is seen by everybody who may list processes, here
-    and there: nothing secret."""
-    place = _place(launcher, worktree, name, attempt)
+    """The whole command. `environment` becomes part of the command line, visible to every user who may list
+    processes on either side, so it must not contain secrets."""
+    values = _placeholder_values(launcher, worktree, name, attempt)
     pairs = []
     for variable, value in {**environment, MARKER: attempt}.items():
         if not _VARIABLE.fullmatch(variable) or "\0" in value:
@@ -120,34 +120,34 @@ def launch(
         pairs.append(f"{variable}={value}")
     if not call or "=" in call[0]:
         raise UsageError("`env` would not take this for a program", found=str(call[:1]))
-    return _behind(launcher, place, ("env", *pairs, *call))
+    return _wrap(launcher, values, ("env", *pairs, *call))
 
 
 def stop_argv(launcher: Launcher, *, worktree: str, name: str, attempt: str) -> tuple[str, ...]:
-    """What ends this call on the far side. Doing it twice does no harm."""
-    place = _place(launcher, worktree, name, attempt)
+    """The command that stops this call on the remote side. It is idempotent."""
+    values = _placeholder_values(launcher, worktree, name, attempt)
     if launcher.stop:
-        return _filled(launcher.stop, place)
-    return _behind(launcher, place, ("sh", "-c", _STOP, "stop", f"{MARKER}={attempt}"))
+        return _fill_words(launcher.stop, values)
+    return _wrap(launcher, values, ("sh", "-c", _STOP_SCRIPT, "stop", f"{MARKER}={attempt}"))
 
 
-def _behind(launcher: Launcher, place: Mapping[str, str], words: tuple[str, ...]) -> tuple[str, ...]:
-    before = _filled(launcher.argv, place)
+def _wrap(launcher: Launcher, values: Mapping[str, str], words: tuple[str, ...]) -> tuple[str, ...]:
+    prefix = _fill_words(launcher.argv, values)
     if not launcher.quote:
-        return (*before, *words)
-    line = f"cd {shlex.quote(place['worktree'])} && exec {shlex.join(words)}"
-    if len(line.encode("utf-8", "surrogateescape")) > MAX_WORD:
-        expected = f"at most {MAX_WORD // 1024} kB in one word"
+        return (*prefix, *words)
+    line = f"cd {shlex.quote(values['worktree'])} && exec {shlex.join(words)}"
+    if len(line.encode("utf-8", "surrogateescape")) > MAX_ARGUMENT:
+        expected = f"at most {MAX_ARGUMENT // 1024} kB in one word"
         raise UsageError(f"the command is too long for {launcher.name}", expected=expected)
-    return (*before, line)
+    return (*prefix, line)
 
 
-def _filled(words: tuple[str, ...], place: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(fill(word, place.__getitem__) for word in words)
+def _fill_words(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(fill_placeholders(word, values.__getitem__) for word in words)
 
 
-def _place(launcher: Launcher, worktree: str, name: str, attempt: str) -> dict[str, str]:
-    """The values of the placeholders, checked: they become parts of other programs' arguments."""
+def _placeholder_values(launcher: Launcher, worktree: str, name: str, attempt: str) -> dict[str, str]:
+    """The placeholders' values, validated because they become parts of other programs' arguments."""
     if not _NAME.fullmatch(name):
         raise UsageError("the instance has a name that cannot be used", found=name[:60])
     if not _ATTEMPT.fullmatch(attempt):

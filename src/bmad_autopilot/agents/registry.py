@@ -1,16 +1,17 @@
-"""Every agent by its name: those we know, and those a project made of a command."""
+"""Finds an agent's adapter by name: the built-in ones, and custom commands from the project's settings."""
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
-    from ..project.custom import CustomAgent
-    from .protocol import Agent
+    from ..project.config import CustomAgent
+    from .adapter import Agent
 
-# Name → its program. The adapter is in the file of that name, imported when asked for.
+
+# Name → program. The adapter is the module of that name, imported on first use.
 PROGRAMS = {
     "claude": "claude",
     "codex": "codex",
@@ -19,26 +20,45 @@ PROGRAMS = {
     "copilot": "copilot",
     "cursor": "cursor-agent",
 }
-NAMES = tuple(PROGRAMS)
+AGENT_NAMES = tuple(PROGRAMS)
 
 
 def find_agent(name: str, custom: "Mapping[str, CustomAgent]") -> "Agent":
     if name in custom:
-        from .command import Command
+        from .command import CommandAgent
 
-        return Command(name, custom[name])
-    if name not in NAMES:
-        known = ", ".join([*NAMES, *custom])
+        return CommandAgent(name, custom[name])
+    if name not in AGENT_NAMES:
+        known = ", ".join([*AGENT_NAMES, *custom])
         raise UsageError(f"there is no agent {name!r}", expected=known, hint="bmad agent list")
     agent: Agent = getattr(import_module(f".{name}", __package__), name.upper())
     return agent
 
 
-def recorded_agent(name: str, custom: "Mapping[str, CustomAgent]") -> "Agent":
-    """The agent a record names. One that the settings no longer have is read as any command is."""
-    if name in NAMES or name in custom:
+def find_recorded_agent(name: str, custom: "Mapping[str, CustomAgent]") -> "Agent":
+    """The agent named in a record. One that the settings no longer define is treated as a plain command."""
+    if name in AGENT_NAMES or name in custom:
         return find_agent(name, custom)
-    from ..project.custom import CustomAgent
-    from .command import Command
+    from ..project.config import CustomAgent
+    from .command import CommandAgent
 
-    return Command(name, CustomAgent(()))
+    return CommandAgent(name, CustomAgent(()))
+
+
+# How to install each agent CLI, and its name in BMAD's installer.
+
+
+class AgentPackage(NamedTuple):
+    install: str  # the command a user types
+    installer_id: str  # for the installer's --tools
+
+
+PACKAGES = {
+    "claude": AgentPackage("npm install -g @anthropic-ai/claude-code", "claude-code"),
+    "codex": AgentPackage("npm install -g @openai/codex", "codex"),
+    "opencode": AgentPackage("npm install -g opencode-ai", "opencode"),
+    "gemini": AgentPackage("npm install -g @google/gemini-cli", "gemini"),
+    "copilot": AgentPackage("npm install -g @github/copilot", "github-copilot"),
+    # The npm package of that name is an unrelated project.
+    "cursor": AgentPackage("see https://cursor.com/cli", "cursor"),
+}

@@ -1,9 +1,11 @@
-"""Thin slash commands for the clients that have them: each only calls the command line."""
+"""Slash commands for the clients that support them; each only calls the `bmad` command line."""
 
 from typing import NamedTuple
 
 FOLDERS = {"claude": ".claude", "cursor": ".cursor"}  # agent → the client's folder in a project
-MARK = "<!-- Written by `bmad init`, and written anew by it. Remove this line to keep a text of your own. -->"
+GENERATED_MARK = (
+    "<!-- Written by `bmad init`, and written anew by it. Remove this line to keep a text of your own. -->"
+)
 
 
 class SlashCommand(NamedTuple):
@@ -12,13 +14,13 @@ class SlashCommand(NamedTuple):
     arguments: str
 
 
-COMMANDS = (
+SLASH_COMMANDS = (
     SlashCommand("run-epic", "Take one BMAD epic to done", "EPIC [--dry-run]"),
     SlashCommand("run-story", "Take one BMAD story to done", "KEY [--dry-run]"),
     SlashCommand("autopilot", "Take BMAD epics to merged pull requests", "[PATTERN…]"),
 )
 
-# Claude Code puts in what the user typed; Cursor adds it below the text.
+# Claude Code substitutes $ARGUMENTS with what the user typed; Cursor appends it below the text.
 _HEADS = {
     "claude": "---\ndescription: {summary}\nargument-hint: {arguments!r}\n"
     "allowed-tools: Bash(bmad {name}:*), Bash(bmad-autopilot {name}:*)\n---\n",
@@ -27,19 +29,19 @@ _HEADS = {
 _NOTES = {"claude": "", "cursor": "In place of $ARGUMENTS comes what was typed after the command's name.\n"}
 
 
-def path_of(command: SlashCommand, agent: str) -> str:
+def command_path(command: SlashCommand, agent: str) -> str:
     """Relative to the project."""
     return f"{FOLDERS[agent]}/commands/{command.name}.md"
 
 
-def text_of(command: SlashCommand, agent: str) -> str:
+def command_text(command: SlashCommand, agent: str) -> str:
     return (
-        f"{_HEADS[agent].format(**command._asdict())}{MARK}\n\n"
+        f"{_HEADS[agent].format(**command._asdict())}{GENERATED_MARK}\n\n"
         "Run this in the project's folder, wait for it to end, and report what it printed. Do nothing else:\n\n"
         f"```\nbmad {command.name} $ARGUMENTS\n```\n\n{_NOTES[agent]}"
         "If `bmad` turns out to be the installer from npm, the same program is there as `bmad-autopilot`.\n"
     )
 
 
-def is_ours(text: bytes) -> bool:
-    return MARK.encode() in text
+def is_generated(text: bytes) -> bool:
+    return GENERATED_MARK.encode() in text

@@ -1,5 +1,6 @@
-"""An attempt's verdict, worked out once from what it left and kept beside it: `verdict.json` is there exactly when
-the attempt has been harvested."""
+"""Judges a finished attempt from its files and stores the verdict beside them.
+
+`verdict.json` exists exactly when the attempt has been collected."""
 
 import json
 import os
@@ -7,65 +8,64 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 from ..core.errors import FileError
-from ..files import write_atomic
-from .attempts import Result, Spec, read_result, read_spec
-from .events import Event, read_events
-from .judging import clip
-from .outcomes import Limit, Outcome, Verdict
-from .protocol import Agent, KeepsRecord
-from .shim import records
-from .shim.redaction import Redactor, secrets_of
-from .typed_records import read_object, spend_of
+from ..io.files import write_atomic
+from .adapter import Agent, AttemptVerdict, Event, KeepsSessionLog, Outcome, UsageLimit, read_events
+from .attempt import AttemptResult, CallSpec, read_call_spec, read_object, read_result, spend_from_json
+from .event_parsing import clip
+from .shim import attempt_files
+from .shim.redact import Redactor, environment_secrets
 
-VERDICT = "verdict.json"
+VERDICT_FILE = "verdict.json"
 
 
-def is_harvested(folder: str) -> bool:
-    return os.path.exists(f"{folder}/{VERDICT}")
+def has_verdict(folder: str) -> bool:
+    return os.path.exists(f"{folder}/{VERDICT_FILE}")
 
 
-def judge(folder: str, agent: Agent) -> tuple[Spec, Result, Verdict]:
-    """What the attempt came to, from its own files."""
-    spec, result = read_spec(folder), read_result(folder)
+def judge_attempt(folder: str, agent: Agent) -> tuple[CallSpec, AttemptResult, AttemptVerdict]:
+    """The attempt's spec, result and verdict, from its own files."""
+    spec, result = read_call_spec(folder), read_result(folder)
     assert result is not None, folder
-    events: Iterable[Event] = all_events(folder)
-    if isinstance(agent, KeepsRecord) and spec.launcher is None:  # behind a launcher the record is elsewhere
-        events = agent.recorded(events, result.started_at, os.environ)
+    events: Iterable[Event] = read_all_events(folder)
+    if (
+        isinstance(agent, KeepsSessionLog) and spec.launcher is None
+    ):  # behind a launcher the session log is elsewhere
+        events = agent.append_session_log(events, result.started_at, os.environ)
     verdict = agent.judge(events, result.ending, spec.before)
-    if verdict.outcome is Outcome.CANCELLED and (why := _why(folder)):
+    if verdict.outcome is Outcome.CANCELLED and (why := _cancel_reason(folder)):
         verdict = replace(verdict, message=why)
     return spec, result, verdict
 
 
-def _why(folder: str) -> str:
-    """What whoever cancelled it gave as the reason."""
+def _cancel_reason(folder: str) -> str:
+    """The reason given with the cancellation."""
     try:
-        return clip(read_object(f"{folder}/{records.CANCEL}").get("why"))
+        return clip(read_object(f"{folder}/{attempt_files.CANCEL_FILE}").get("why"))
     except FileError:
         return ""
 
 
-def all_events(folder: str) -> list[Event]:
-    return [event for event, _ in read_events(f"{folder}/{records.EVENTS}")]
+def read_all_events(folder: str) -> list[Event]:
+    return [event for event, _ in read_events(f"{folder}/{attempt_files.EVENTS}")]
 
 
-def write_verdict(folder: str, verdict: Verdict) -> None:
-    data = Redactor(secrets_of(os.environ)).value(asdict(verdict))
-    write_atomic(f"{folder}/{VERDICT}", json.dumps(data, indent=1).encode() + b"\n")
+def write_verdict(folder: str, verdict: AttemptVerdict) -> None:
+    data = Redactor(environment_secrets(os.environ)).value(asdict(verdict))
+    write_atomic(f"{folder}/{VERDICT_FILE}", json.dumps(data, indent=1).encode() + b"\n")
 
 
-def read_verdict(folder: str) -> Verdict | None:
-    """None: not harvested, or not in a form we know, which is then worked out anew."""
+def read_verdict(folder: str) -> AttemptVerdict | None:
+    """None if the attempt was not collected yet, or the file has an unknown form; it is then judged again."""
     try:
-        data = read_object(f"{folder}/{VERDICT}")
+        data = read_object(f"{folder}/{VERDICT_FILE}")
         limit = data.get("limit")
-        return Verdict(
+        return AttemptVerdict(
             outcome=Outcome(data["outcome"]),
             message=str(data.get("message", "")),
             session=data.get("session"),
-            limit=Limit(limit["kind"], limit["resets_at"]) if limit else None,
-            spend=spend_of(data.get("spend")),
-            session_spend=spend_of(data.get("session_spend")),
+            limit=UsageLimit(limit["kind"], limit["resets_at"]) if limit else None,
+            spend=spend_from_json(data.get("spend")),
+            session_spend=spend_from_json(data.get("session_spend")),
             turns=data.get("turns"),
             denials=tuple(data.get("denials", ())),
             closing=str(data.get("closing", "")),

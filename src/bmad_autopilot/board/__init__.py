@@ -1,1 +1,1 @@
-"""The board and the files beside it: lossless readers, a surgical writer, reconciliation."""
+"""Reads, edits, merges and checks the board and the planning files beside it."""

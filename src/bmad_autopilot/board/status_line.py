@@ -1,8 +1,8 @@
-"""The status line of a story file, in every form people and agents give it."""
+"""Finds the status line of a story file in every form that people and agents write."""
 
 import re
 
-from ..core.statuses import READY, UNKNOWN, Kind, read_status
+from ..core.statuses import READY, UNKNOWN, RowKind, read_status
 from .markdown import front_matter, unify_line_ends
 from .story_status import StoryStatus
 
@@ -34,8 +34,8 @@ def find_any_status(text: str) -> StoryStatus | None:
     return status_in_body(text, matter[2] if matter else 0) or status_in_front_matter(text)
 
 
-def is_settled(head: str) -> bool:
-    """Whether every line that may hold the status is in this head, whole."""
+def is_head_complete(head: str) -> bool:
+    """Whether this head contains every line that may hold the status, completely."""
     head = unify_line_ends(head)
     matter = front_matter(head)
     if matter is None and head.startswith("---"):
@@ -58,9 +58,9 @@ def status_in_body(text: str, body: int) -> StoryStatus | None:
             if found is not None:
                 return found
         if label is not None and label["hash"] and not line[label.end() :].strip(_MARKS):
-            return _below(text, lines[index + 1 : index + 1 + _VALUE_LINES])
+            return _status_below(text, lines[index + 1 : index + 1 + _VALUE_LINES])
         cell = _CELL.search(line)
-        if cell is not None and not _is_rule(lines, index + 1):
+        if cell is not None and not _is_table_rule(lines, index + 1):
             found = _status(text, start + cell.end())
             if found is not None:
                 return found
@@ -95,7 +95,7 @@ def _visible_lines(text: str, body: int) -> list[tuple[int, str]]:
     return lines
 
 
-def _below(text: str, lines: list[tuple[int, str]]) -> StoryStatus | None:
+def _status_below(text: str, lines: list[tuple[int, str]]) -> StoryStatus | None:
     """The value under a `## Status` heading."""
     for start, line in lines:
         label = _LABEL.match(line)
@@ -106,21 +106,21 @@ def _below(text: str, lines: list[tuple[int, str]]) -> StoryStatus | None:
             return None
         if bare:
             found = _status(text, start + line.index(bare))
-            # BMAD 4 has this form alone, and there a story is approved *for* development.
+            # Only BMAD 4 has this form, and there a story is approved *for* development.
             if found is not None and found.raw.lower() == "approved":
                 return found._replace(meaning=READY)
             return found
     return None
 
 
-def _is_rule(lines: list[tuple[int, str]], index: int) -> bool:
+def _is_table_rule(lines: list[tuple[int, str]], index: int) -> bool:
     """Whether this line is the `|---|---|` under a table's header."""
     bare = lines[index][1].strip() if index < len(lines) else ""
     return len(bare) > 2 and not bare.strip("|-: ")
 
 
 def _status(text: str, start: int) -> StoryStatus | None:
-    """The status whose value begins at `start`, up to what is only said about it."""
+    """The status whose value starts at `start`, without trailing remarks."""
     line_end = text.find("\n", start)
     line_end = len(text) if line_end < 0 else line_end
     stop = _VALUE_END.search(text, start, line_end)
@@ -133,7 +133,7 @@ def _status(text: str, start: int) -> StoryStatus | None:
 
 
 def _unwrap(text: str, start: int, end: int) -> tuple[int, int]:
-    """Leave out blanks, quotes and emphasis around a value; also half a pair whose other half is elsewhere."""
+    """Strip blanks, quotes and emphasis around a value, including half of a pair whose other half is elsewhere."""
     for mark in ("", "**", "__", "~~", "*", "_", "`", '"', "'"):
         value, size = text[start:end], len(mark)
         odd = bool(mark) and value.count(mark) % 2 == 1
@@ -152,14 +152,14 @@ def _meaning(raw: str) -> str:
     last = [part for part in _ARROW.split(raw) if part.strip()][-1]
     text = _CAMEL.sub(" ", last.replace("*", "").replace("`", ""))
     for part in (text, *_BREAK.split(text)):
-        meaning = read_status(_DATE.sub("", _core(part)), Kind.STORY).meaning
+        meaning = read_status(_DATE.sub("", _strip_punctuation(part)), RowKind.STORY).meaning
         if meaning != UNKNOWN:
             return meaning
     return UNKNOWN
 
 
-def _core(text: str) -> str:
-    """Without emoji and punctuation at either end."""
+def _strip_punctuation(text: str) -> str:
+    """The text without emoji and punctuation at either end."""
     start, end = 0, len(text)
     while start < end and not text[start].isalnum():
         start += 1

@@ -1,11 +1,11 @@
-"""The status a story file gives itself, found without reading the rest of the file.
+"""Reads the status in a story file without reading the rest of the file.
 
-On the path of `bmad status`: no pattern is compiled for the form the template gives, which three in four keep."""
+On the path of `bmad status`: no pattern is compiled for the template's form, which three in four files keep."""
 
 from typing import NamedTuple
 
-from ..core.statuses import STORY_LIFE
-from ..files import Text, read_bytes
+from ..core.statuses import STORY_LIFECYCLE
+from ..io.files import TextFile, read_bytes
 
 HEAD_BYTES = 4096
 
@@ -19,17 +19,17 @@ class StoryStatus(NamedTuple):
 
 
 def read_story_status(path: str) -> StoryStatus | None:
-    """The status in a story file, from its first bytes alone where they settle it."""
+    """The status in a story file, from its first bytes alone if they contain it."""
     raw = read_bytes(path, head=HEAD_BYTES)
     if len(raw) < HEAD_BYTES:
-        return find_status(Text(path, raw).text)
-    head = Text(path, raw[: raw.rfind(b"\n") + 1]).text
+        return find_status(TextFile(path, raw).text)
+    head = TextFile(path, raw[: raw.rfind(b"\n") + 1]).text
     plain = _plain_status(head)
     if plain is not None:
         return plain
-    from .status_line import find_any_status, is_settled
+    from .status_line import find_any_status, is_head_complete
 
-    return find_any_status(head if is_settled(head) else Text(path, read_bytes(path)).text)
+    return find_any_status(head if is_head_complete(head) else TextFile(path, read_bytes(path)).text)
 
 
 def find_status(text: str) -> StoryStatus | None:
@@ -43,7 +43,8 @@ def find_status(text: str) -> StoryStatus | None:
 
 
 def _plain_status(text: str) -> StoryStatus | None:
-    """`# Story 1.2: Title`, an empty line, `Status: done`, below front matter or not. None: look more closely."""
+    """The template's form: `# Story 1.2: Title`, an empty line, `Status: done`, below front matter or not. None:
+    the full search is needed."""
     body = 0
     if text.startswith("---\n"):
         close = text.find("\n---", 3)
@@ -62,6 +63,6 @@ def _plain_status(text: str) -> StoryStatus | None:
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     value = text[start:end]
-    if value not in STORY_LIFE or "\r" in text[:start]:
+    if value not in STORY_LIFECYCLE or "\r" in text[:start]:
         return None
     return StoryStatus(value, value, text.count("\n", 0, start) + 1, start, end)

@@ -1,15 +1,15 @@
-"""Three versions of a list of lines: what only one side changed is taken, the rest is for the caller."""
+"""Three-way merge of lines: takes changes made by one side only; the caller resolves the rest."""
 
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 MAX_LINES = 20_000  # of each version; the largest real board has 700, and the time can grow with the square
 
-Line = TypeVar("Line")  # anything with a hash
+Line = TypeVar("Line")  # hashable
 
 
 class Region(NamedTuple, Generic[Line]):
-    """Between two lines that all three have in common."""
+    """The lines of each version between two lines that all three have in common."""
 
     base: list[Line]
     ours: list[Line]
@@ -17,17 +17,17 @@ class Region(NamedTuple, Generic[Line]):
 
 
 def merge_lines(whole: Region[Line], resolve: Callable[[Region[Line]], list[Line] | None]) -> list[Line] | None:
-    """`resolve` decides where both sides changed something; None: nobody but a person can."""
+    """`resolve` merges a region that both sides changed; None: a person must merge."""
     if max(map(len, whole)) > MAX_LINES:
         return None
     merged: list[Line] = []
     for region in _regions(whole):
-        taken = _one_sided(region)
-        if taken is None:
-            taken = resolve(region)
-        if taken is None:
+        resolved = _one_sided(region)
+        if resolved is None:
+            resolved = resolve(region)
+        if resolved is None:
             return None
-        merged += taken
+        merged += resolved
     return merged
 
 
@@ -39,7 +39,7 @@ def _one_sided(region: Region[Line]) -> list[Line] | None:
 
 
 def _regions(whole: Region[Line]) -> Iterator[Region[Line]]:
-    """Lines that stand in all three, one by one, and what lies between them."""
+    """The common lines of all three, one by one, and the regions between them."""
     base, ours, theirs = whole
     in_ours, in_theirs = _matches(base, ours), _matches(base, theirs)
     b = o = t = 0
@@ -52,8 +52,8 @@ def _regions(whole: Region[Line]) -> Iterator[Region[Line]]:
 
 
 def _matches(base: list[Line], side: list[Line]) -> dict[int, int]:
-    """Which line of the base is which of the side. difflib passes over lines that stand everywhere, which bounds
-    what a file of a million blank lines can cost."""
+    """Maps lines of the base to lines of the side. difflib ignores very frequent lines, which bounds the cost of a
+    file with a million blank lines."""
     from difflib import SequenceMatcher
 
     head = _common(base, side)
@@ -67,6 +67,6 @@ def _matches(base: list[Line], side: list[Line]) -> dict[int, int]:
 
 
 def _common(one: list[Line], other: list[Line]) -> int:
-    """How many lines both begin with."""
+    """The number of common lines at the start."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""The command line. One file per verb; a verb's file is imported when the verb is used."""
+"""The `bmad` command line. A verb's module is imported only when the verb is used."""
 
 import gc
 import io
@@ -13,26 +13,26 @@ import click
 from .. import __version__
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
 
-# Verb → (module, what it is for). The help page is made from this table, without importing any of them.
+# Verb → (module, summary). The help page is built from this table, without importing the modules.
 VERBS = {
     "status": ("status", "Where are we, and what comes next?"),
-    "next": ("next", "Do the next thing."),
-    "run-story": ("run_story", "Take one story to done."),
-    "run-epic": ("run_epic", "Take one epic to done."),
+    "next": ("run", "Do the next thing."),
+    "run-story": ("run", "Take one story to done."),
+    "run-epic": ("run", "Take one epic to done."),
     "autopilot": ("autopilot", "Take epics to merged pull requests, one after another."),
     "plan": ("plan", "Which epics run when, how long it takes, what it costs."),
     "pr": ("pr", "How the pull requests stand; what is due; may one be approved?"),
     "resume": ("resume", "Go on where the last run stood."),
     "flow": ("flow", "From an idea or an old codebase to a board, or to what is deployed."),
     "workflow": ("workflow", "Run a file of steps of your own."),
-    "restart": ("restart", "Begin a story anew; its work is saved first."),
+    "restart": ("run", "Begin a story anew; its work is saved first."),
     "questions": ("questions", "What waits for a human?"),
-    "answer": ("answer", "Answer a question, so that its run goes on."),
-    "intervene": ("intervene", "Choose how a story that has stopped goes on."),
+    "answer": ("questions", "Answer a question, so that its run goes on."),
+    "intervene": ("questions", "Choose how a story that has stopped goes on."),
     "runs": ("runs", "Which runs there are; what one did, and why; the archive."),
     "checkpoint": ("checkpoint", "Keep the place in a workflow that bmad does not drive."),
-    "pause": ("pause", "Have the run under way stop before its next agent call."),
-    "stop": ("stop", "Have the run under way end; --now: its agent too."),
+    "pause": ("control", "Have the run under way stop before its next agent call."),
+    "stop": ("control", "Have the run under way end; --now: its agent too."),
     "board": ("board", "Check, set and repair the board."),
     "merge-driver": ("merge_driver", "Run git with the board merged by what it means."),
     "agent": ("agent", "See that an agent works here; follow or stop a call."),
@@ -45,16 +45,16 @@ VERBS = {
 HIDDEN = {"install": ("npm", ""), "uninstall": ("npm", "")}
 
 
-class _ReaderGone(Exception):
-    """`bmad status | head`: no error, but click would make one of it."""
+class _OutputClosed(Exception):
+    """The reader closed the pipe (`bmad status | head`). Not an error, but click would report one."""
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise _ReaderGone from None
+            raise _OutputClosed from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -71,7 +71,7 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = not args or args[0] in VERBS or args[0] in HIDDEN or args[0].startswith("-")
-        if not known and not ctx.resilient_parsing:  # that is: unless a shell is completing
+        if not known and not ctx.resilient_parsing:  # a shell is completing
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=1)
@@ -84,7 +84,7 @@ class Verbs(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "-C", "--project", default=".", metavar="DIR", help="Work on the project at DIR (any folder inside it)."
 )
@@ -94,14 +94,14 @@ class Verbs(click.Group):
 def bmad(ctx: click.Context, project: str, color: str) -> None:
     """From a BMAD backlog to merged pull requests, without losing its place."""
     ctx.obj = (project, color)
-    ctx.color = True  # whether colour is wanted is decided in one place, views.terminal; click is not to strip it
+    ctx.color = True  # views.terminal alone decides about colour; click must not strip it
 
 
 def main() -> NoReturn:
-    """The program. It does not return, and does not take itself apart: that would take a tenth of its time."""
+    """Entry point. Ends with os._exit: interpreter shutdown would take a tenth of the run time."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _prepare_streams()
-    gc.disable()  # a one-shot reader makes no garbage worth collecting; long-running verbs turn it on again
+    gc.disable()  # short commands create little garbage; long-running verbs enable it again
     code = _run()
     try:
         sys.stdout.flush()
@@ -109,12 +109,12 @@ def main() -> NoReturn:
     except BrokenPipeError:  # the reader has gone
         pass
     except OSError as error:  # a full disk behind `>`
-        code = code or _say(f"error: {error.strerror}", EXIT_FAILED)
+        code = code or _print_error(f"error: {error.strerror}", EXIT_FAILED)
     os._exit(code)
 
 
 def _prepare_streams() -> None:
-    """A terminal that lacks a character gets a question mark; a stream that was closed (`>&-`) gets nothing."""
+    """Replace unencodable characters; redirect a closed stream (`>&-`) to the null device."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
@@ -129,38 +129,38 @@ def _run() -> int:
         code = bmad.main(standalone_mode=False, prog_name=_name())
         return code if isinstance(code, int) else EXIT_DONE
     except (click.exceptions.Abort, KeyboardInterrupt):
-        return _say("interrupted", EXIT_INTERRUPTED)
+        return _print_error("interrupted", EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
     except AutopilotError as error:
-        return _say(f"error: {_shorten(str(error))}", error.exit_code)
-    except (_ReaderGone, BrokenPipeError):
+        return _print_error(f"error: {_shorten(str(error))}", error.exit_code)
+    except (_OutputClosed, BrokenPipeError):
         return EXIT_DONE
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"error: {_shorten(where)}{error.strerror or error}", EXIT_FAILED)
+        return _print_error(f"error: {_shorten(where)}{error.strerror or error}", EXIT_FAILED)
     except Exception as error:
         if os.environ.get("BMAD_DEBUG"):
             raise
         help_line = "  help:     run again with BMAD_DEBUG=1 for the trace"
-        return _say(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
+        return _print_error(f"internal error: {type(error).__name__}: {error}\n{help_line}", EXIT_FAILED)
 
 
 def _name() -> str:
-    """The name we were called by: help and completion must name the same program."""
+    """The program name that was typed: help and completion must use the same one."""
     return "bmad-autopilot" if os.path.basename(sys.argv[0]) == "bmad-autopilot" else "bmad"
 
 
 def _shorten(text: str) -> str:
-    """Paths below the current folder, as one would type them here."""
+    """Make paths below the current folder relative."""
     try:
         return text.replace(os.getcwd() + os.sep, "")
-    except OSError:  # the folder we stand in is gone
+    except OSError:  # the current folder was deleted
         return text
 
 
-def _say(text: str, code: int) -> int:
+def _print_error(text: str, code: int) -> int:
     from ..views.terminal import clean
 
     lines = [clean(line) for line in text.split("\n")]

@@ -1,62 +1,66 @@
-"""bmad autopilot --daemon: the same command in a session of its own, without a terminal."""
+"""bmad autopilot --daemon: run the command in the background, in its own session."""
 
 import os
+import select
 import shlex
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED
-from ..files import read_bytes
-from ..project.open import Project
-from ..runs.autopilot_state import FOLDER
-from ..runs.supervisor import owner, refuse_second
+from ..io.files import read_bytes
+from ..project.project import Project
+from ..runs.legacy_state import FOLDER
+from ..runs.supervisor_lock import lock_owner, refuse_second_supervisor
 from ..views.terminal import clean
-from .facts import print_json, shown_path, the_project
+from .context import current_project, display_path, print_json
 
-LOG = "daemon.log"
-PATIENCE = 60.0  # seconds until it has begun: a forge may be slow to say who we are
-LOOK = 0.02
-MAX_SHOWN = 8000  # of what it said, where it ended at once
+LOG_NAME = "daemon.log"
+START_TIMEOUT = 60.0  # seconds: the forge may be slow to authenticate
+POLL_INTERVAL = 0.02
+MAX_SHOWN = 8000  # bytes of its log that are printed if it ends at once
 
 
 def start_daemon(ctx: click.Context, *, as_json: bool) -> NoReturn:
-    """Returns, as the shell sees it, once the supervisor has begun; where it ends before that, with what it said
-    and its exit code."""
-    project = the_project(ctx)
+    """Exit once the supervisor is ready. If it ends before that, print its output and use its exit code."""
+    project = current_project(ctx)
     project.bmad.require_supported()
-    refuse_second(project.state_folder)
-    path = os.path.join(project.root.path, FOLDER, LOG)
+    refuse_second_supervisor(project.state_folder)
+    path = os.path.join(project.root.path, FOLDER, LOG_NAME)
     child = _start(_open_log(path))
-    is_ready = _wait(child, project)
+    is_ready = _wait_until_ready(child, project)
     code = child.poll()
     if code is not None and not is_ready:
-        said = read_bytes(path)[-MAX_SHOWN:].decode("utf-8", "replace")
-        click.echo("\n".join(clean(line) for line in said.splitlines()), err=code != EXIT_DONE)
+        output = read_bytes(path)[-MAX_SHOWN:].decode("utf-8", "replace")
+        click.echo("\n".join(clean(line) for line in output.splitlines()), err=code != EXIT_DONE)
         ctx.exit(code if code >= 0 else EXIT_FAILED)
-    shown = shown_path(project, path)
+    shown = display_path(project, path)
     if as_json:
         data = {"pid": child.pid, "log": path, "ready": is_ready}
         print_json({"version": 1, "event": "daemon", "at": time.time(), **data})
     else:
         state = "is at work" if is_ready else "still prepares itself"
         click.echo(f"bmad autopilot {state} in the background (pid {child.pid})")
-        look = shlex.join(("tail", "-f", clean(shown)))
+        tail_command = shlex.join(("tail", "-f", clean(shown)))
         for command, purpose in (
             ("bmad status", "where it stands"),
             ("bmad stop", "ends it; agents at work go on"),
-            (look, "what it says"),
+            (tail_command, "what it says"),
         ):
-            click.echo(f"  {command:<{len(look)}}   {purpose}")
+            click.echo(f"  {command:<{len(tail_command)}}   {purpose}")
     ctx.exit(EXIT_DONE)
 
 
 def _open_log(path: str) -> int:
-    """Begun anew; the one before it is kept. Agents can write there too: no link is followed."""
+    """Open a new log and keep the previous one. No link is followed, as agents can write to this folder."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.lexists(path):
         os.replace(path, f"{path}.1")
@@ -65,10 +69,10 @@ def _open_log(path: str) -> int:
 
 
 def _start(log: int) -> "subprocess.Popen[bytes]":
-    """With the words that we were called with. -P: what lies in the current folder is no part of the program. The
-    umask stays the user's, as files that agents make are the user's."""
+    """Start with our own arguments. -P: the current folder must not be importable. The umask stays the user's,
+    because agents create the user's files."""
     words = [word for word in sys.argv[1:] if word != "--daemon"]
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # handed on: a terminal that is closed is none of its business
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by the child: closing the terminal must not end it
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "bmad_autopilot", *words],
@@ -81,14 +85,50 @@ def _start(log: int) -> "subprocess.Popen[bytes]":
         os.close(log)
 
 
-def _wait(child: "subprocess.Popen[bytes]", project: Project) -> bool:
-    """Whether it has begun."""
-    deadline = time.monotonic() + PATIENCE
+def _wait_until_ready(child: "subprocess.Popen[bytes]", project: Project) -> bool:
+    """Whether the child became ready in time."""
+    deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
-        found = owner(project.state_folder)
+        found = lock_owner(project.state_folder)
         if found is not None and found.pid == child.pid and found.ready:
             return True
         if child.poll() is not None:
             return False
-        time.sleep(LOOK)
+        time.sleep(POLL_INTERVAL)
     return False
+
+
+# Stopping, as for Ctrl-C, when the output's reader goes away: `bmad autopilot | head -1`. A command that waits for
+# hours writes nothing and would not notice it.
+
+CLOSED_MESSAGE = (
+    "nobody reads the output any more: left, as by Ctrl-C; bmad autopilot goes on (bmad status shows where)"
+)
+
+
+@contextmanager
+def stop_when_output_closes() -> Iterator[None]:
+    """Watch standard output if it is a pipe: a closed window sends a signal itself, and a file has no reader."""
+    out = sys.stdout.fileno()
+    if not stat.S_ISFIFO(os.fstat(out).st_mode):
+        yield
+        return
+    over, end = os.pipe()
+    watcher = threading.Thread(target=_watch_output, args=(out, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        os.close(end)
+        watcher.join()
+        os.close(over)
+
+
+def _watch_output(out: int, over: int) -> None:
+    poll = select.poll()
+    poll.register(out, 0)  # POLLERR for a closed reader needs no mask
+    poll.register(over, 0)
+    ready = [fd for fd, _ in poll.poll()]
+    if over not in ready:
+        # To the main thread: a signal delivered to another thread does not wake its wait.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

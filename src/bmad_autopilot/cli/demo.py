@@ -1,4 +1,4 @@
-"""bmad demo: see an epic taken to done, on a sample project, without an agent of your own."""
+"""bmad demo: take an epic of a sample project to done with a scripted agent."""
 
 import gc
 import signal
@@ -6,11 +6,11 @@ from types import FrameType
 
 import click
 
-from .facts import terminal
+from .context import terminal
 
 
-class Shown:
-    """Words as a shell's comments, commands behind its prompt: what is told is no output of any of them."""
+class DemoPrinter:
+    """Prints narration as shell comments and commands after a prompt, to set them apart from their output."""
 
     def __init__(self, ctx: click.Context) -> None:
         self._out = terminal(ctx)
@@ -36,16 +36,16 @@ def demo(ctx: click.Context, fast: bool, keep: bool) -> None:
     A sample project is made in a temporary folder, with a scripted agent and a GitHub that is played: a review
     round, a run that is killed and resumed, a question and its answer, a review thread. Needs git alone. Ctrl-C
     ends it all and removes the folder."""
-    from ..sim.demo import play
+    from ..sim.demo import run_demo
     from ..sim.demo_stage import open_stage
 
     gc.enable()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    shown = Shown(ctx)
+    shown = DemoPrinter(ctx)
     try:
         with open_stage(shown, ctx.obj[1], fast=fast, keep=keep) as stage:
-            play(stage)
+            run_demo(stage)
     except KeyboardInterrupt:
         shown.say("Left early. Its agent has been stopped too: nothing goes on.")
         raise

@@ -1,4 +1,4 @@
-"""`bmad install` and `bmad uninstall` are commands of npm's bmad-method, whose program is called bmad too."""
+"""Redirects `bmad install` and `bmad uninstall` to npm's bmad-method, whose program is also called bmad."""
 
 import shlex
 from typing import NoReturn
@@ -13,16 +13,16 @@ _AS_TYPED = {"ignore_unknown_options": True, "allow_interspersed_args": False, "
 @click.command(hidden=True, context_settings=_AS_TYPED)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def install(arguments: tuple[str, ...]) -> None:
-    _meant("install", arguments)
+    _refuse_npm_command("install", arguments)
 
 
 @click.command(hidden=True, context_settings=_AS_TYPED)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def uninstall(arguments: tuple[str, ...]) -> None:
-    _meant("uninstall", arguments)
+    _refuse_npm_command("uninstall", arguments)
 
 
-def _meant(verb: str, arguments: tuple[str, ...]) -> NoReturn:
+def _refuse_npm_command(verb: str, arguments: tuple[str, ...]) -> NoReturn:
     raise UsageError(
         f"this bmad is BMAD Autopilot; {verb} is a command of BMAD's installer from npm",
         hint=shlex.join(["npx", "bmad-method", verb, *arguments]),

@@ -1,4 +1,4 @@
-"""bmad pr: the pull requests of this project's epics."""
+"""bmad pr: show pull requests, check the approval gate, and do what is due once."""
 
 import os
 import time
@@ -11,10 +11,9 @@ from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, AutopilotError, Us
 
 if TYPE_CHECKING:
     from ..github.approval import Situation
-    from ..github.forge import Forge
-    from ..github.pulls import Pull, Repository
-    from ..project.open import Project
-    from ..views.pulls import PullTold
+    from ..github.forge import Forge, Pull, Repository
+    from ..project.project import Project
+    from ..views.pulls import PullRow
 
 
 @click.group()
@@ -27,18 +26,18 @@ def pr() -> None:
 @click.pass_context
 def status(ctx: click.Context, as_json: bool) -> None:
     """How the open pull requests stand: checks, review, threads, and what each waits for."""
-    from ..engine.autopilot.finding import PREFIX
+    from ..engine.autopilot.epics import PREFIX
     from ..views.pulls import document, render
-    from .facts import print_json, terminal
+    from .context import print_json, terminal
 
     project, forge = _forge(ctx)
-    waits = _waits(project)
+    waits = _waiting_reasons(project)
     trusted = project.config.github.trusted
-    told = [_told(forge, mark.number, waits, trusted) for mark in forge.pulls_of(PREFIX)]
+    summaries = [_pull_summary(forge, mark.number, waits, trusted) for mark in forge.pulls_of(PREFIX)]
     if as_json:
-        print_json(document(told))
+        print_json(document(summaries))
     else:
-        click.echo("\n".join(render(told, terminal(ctx))))
+        click.echo("\n".join(render(summaries, terminal(ctx))))
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str) -> int:
@@ -59,15 +58,19 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
     Exit code 0: yes; 3: not yet; 1: no."""
     from ..github.approval import APPROVE, WAIT, Rules, judge
     from ..views.pulls import gate_document, gate_lines
-    from .facts import print_json, terminal
+    from .context import print_json, terminal
 
     project, forge = _forge(ctx)
     pull = _pull(forge, number)
-    ruling = judge(_as_the_workflow_sees_it(forge.repository(), number), Rules())
+    ruling = judge(_gate_situation(forge.repository(), number), Rules())
     if as_json:
         print_json(gate_document(pull, ruling))
     else:
-        click.echo("\n".join([*gate_lines(pull, ruling, time.time(), terminal(ctx)), *_of_its_own(project)]))
+        click.echo(
+            "\n".join(
+                [*gate_lines(pull, ruling, time.time(), terminal(ctx)), *_settings_unknown_to_workflow(project)]
+            )
+        )
     ctx.exit(EXIT_DONE if ruling.word == APPROVE else EXIT_HUMAN if ruling.word == WAIT else EXIT_FAILED)
 
 
@@ -77,19 +80,19 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
 def sync(ctx: click.Context, as_json: bool) -> NoReturn:
     """Look at every pull request of ours once and do what is due: answer, mend, take the base in, merge, tidy up.
     No epic is begun, and nothing is waited for."""
-    from ..engine.autopilot.wishes import Wishes
-    from .autopilot import fly
+    from ..engine.autopilot.options import AutopilotOptions
+    from .autopilot import run_autopilot
 
-    fly(ctx, Wishes(once=True), as_json=as_json)
+    run_autopilot(ctx, AutopilotOptions(once=True), as_json=as_json)
 
 
-def _as_the_workflow_sees_it(repository: "Repository", number: int) -> "Situation":
-    """By the gate script's own eyes: which heads are the same content, and which required checks are missing, the
-    workflow finds out for itself."""
+def _gate_situation(repository: "Repository", number: int) -> "Situation":
+    """Read the pull request with the gate script's own reader, which determines equal heads and missing required
+    checks as the workflow does."""
     from ..github.approval import plain
-    from ..github.gate_reading import GateTrouble, Place, look
+    from ..github.gate_reader import GateTrouble, Place, look
 
-    os.environ["GH_HOST"] = repository.host  # where gh asks; on GitHub the workflow has it so
+    os.environ["GH_HOST"] = repository.host  # gh's host; GitHub sets it in the workflow
     try:
         return look(Place(repository.full_name, number), time.time(), {})
     except GateTrouble as trouble:
@@ -97,8 +100,8 @@ def _as_the_workflow_sees_it(repository: "Repository", number: int) -> "Situatio
         raise AutopilotError(f"GitHub: {plain(str(trouble), 300)}", hint=hint) from None
 
 
-def _of_its_own(project: "Project") -> list[str]:
-    """Settings that the workflow does not know of."""
+def _settings_unknown_to_workflow(project: "Project") -> list[str]:
+    """Notes on settings the auto-approve workflow does not know."""
     config = project.config
     other = [f'require_review = "{config.require_review}"'] if config.require_review != "copilot" else []
     other += [] if config.require_checks else ["require_checks = false"]
@@ -106,55 +109,57 @@ def _of_its_own(project: "Project") -> list[str]:
 
 
 def _pull(forge: "Forge", number: int) -> "Pull":
-    from ..github.forge import ForgeError, Trouble
+    from ..core.forge_errors import ForgeError, ForgeErrorKind
 
     try:
         return forge.pull(number)
     except ForgeError as error:
-        if error.trouble is not Trouble.MISSING:
+        if error.kind is not ForgeErrorKind.MISSING:
             raise
-        name = forge.repository().full_name  # says so itself where that is what is missing
+        name = forge.repository().full_name  # raises if the repository itself is missing
         hint = "bmad pr status shows those that are open"
         raise AutopilotError(f"{name} has no pull request #{number}", hint=hint) from None
 
 
 def _forge(ctx: click.Context) -> "tuple[Project, Forge]":
-    from ..engine.policy import with_policy
+    from ..engine.policy import with_base_settings
+    from ..git.git import Git
     from ..github.gh_forge import find_forge
-    from ..github.git import Git
-    from .facts import the_project
+    from .context import current_project
 
-    project = with_policy(the_project(ctx), lambda kind, data, at: None)
+    project = with_base_settings(current_project(ctx), lambda kind, data, at: None)
     if project.config.delivery == "local":
         hint = 'delivery = "github" in bmad-autopilot.toml'
         raise UsageError("finished epics are merged here: there are no pull requests", hint=hint)
     return project, find_forge(Git(project.root.checkout), project.config.github.remote)
 
 
-def _waits(project: "Project") -> dict[int, tuple[str, str]]:
-    """By the number of a pull request: what our run says it waits for, and the run."""
-    from ..engine.autopilot.lanes import held_lanes
+def _waiting_reasons(project: "Project") -> dict[int, tuple[str, str]]:
+    """Pull request number → what its run waits for, and the run id."""
+    from ..engine.autopilot.lanes import unfinished_lanes
     from ..runs.layout import SESSION, runs_folder
 
-    held = held_lanes(runs_folder(project.root.path), SESSION, go_on=False)
+    lane_states = unfinished_lanes(runs_folder(project.root.path), SESSION, resume_all=False)
     found = {}
-    for one in held:
-        waits = one.record.delivery.waits or {}
+    for one in lane_states:
+        waits = one.record.delivery.current_wait or {}
         if one.pull:
             found[one.pull] = str(waits.get("why", "")), os.path.basename(one.folder)
     return found
 
 
-def _told(forge: "Forge", number: int, waits: dict[int, tuple[str, str]], trusted: Sequence[str]) -> "PullTold":
+def _pull_summary(
+    forge: "Forge", number: int, waits: dict[int, tuple[str, str]], trusted: Sequence[str]
+) -> "PullRow":
     from ..github.approval import approvals, ci, objections
-    from ..github.approving import check_fact, review_fact
-    from ..views.pulls import PullTold
+    from ..github.auto_approve import check_fact, review_fact
+    from ..views.pulls import PullRow
 
     pull = forge.pull(number)
     reviews = [review_fact(one) for one in pull.reviews]
     checks = [check_fact(one) for one in pull.checks]
     why, run = waits.get(number, ("", ""))
-    return PullTold(
+    return PullRow(
         number,
         pull.title,
         pull.head_ref,

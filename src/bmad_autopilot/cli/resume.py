@@ -1,4 +1,4 @@
-"""bmad resume: go on with a run that is not over, or from any checkpoint."""
+"""bmad resume: resume an unfinished run, fork one from a checkpoint, or adopt another tool's run."""
 
 import gc
 import os
@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ..board.overview import overview
-from ..board.sprint import Row, read_board
+from ..board.overview import epic_views
+from ..board.sprint_status import Row, read_board
 from ..core.errors import EXIT_DONE, FileError, UsageError
 from ..core.statuses import DONE
-from ..project.open import Project
-from ..runs.adoption import left_behind
-from ..runs.finding import Run, find_run, refuse_unreadable, unfinished
-from ..runs.half_forks import refuse_half
+from ..engine.run_setup import ForeignRunActive
+from ..project.project import Project
+from ..runs.checkpoints import refuse_interrupted_fork
+from ..runs.index import Run, find_run, refuse_unreadable, stale_runs, unfinished_runs
 from ..runs.layout import runs_folder
-from ..runs.state import Status
+from ..runs.legacy_state import EpicStatus, ForeignRun, find_foreign_run, read_epic_state, write_epic_state
+from ..runs.state_file import RunStatus
 from ..views.terminal import clean
-from .facts import print_json, shown_path, terminal, the_project
-from .letting_go_on import let_go_on
-from .running_options import on_blocked
+from .context import current_project, display_path, print_json, terminal
+from .control import unpause
+from .run_options import on_blocked
 
 if TYPE_CHECKING:
     from ..runs.checkpoints import Checkpoint
+    from .run_session import RunRequest
 
 
 @click.command()
@@ -54,87 +56,87 @@ def resume(
     run on a new branch. The old run stays as it is, and what lies in the work tree now is saved first."""
     if sum((run is not None, lists, checkpoint is not None, adopt)) > 1:
         raise UsageError("--run, --list, --checkpoint and --adopt exclude each other")
-    project = the_project(ctx)
+    project = current_project(ctx)
     if not lists:
         project.bmad.require_supported()
     if lists:
         _list(ctx, project, as_json=as_json)
     elif checkpoint is not None:
-        _go_back(ctx, project, checkpoint, as_json=as_json)
+        _resume_from_checkpoint(ctx, project, checkpoint, as_json=as_json)
     elif adopt:
         _adopt(ctx, project, unattended, as_json=as_json)
-    elif not let_go_on(project, run):
-        meant = _meant(ctx, project, run)
+    elif not unpause(project, run):
+        meant = _find_run_to_resume(ctx, project, run)
         if meant.is_protocol:
-            _tell_protocol(ctx, project, meant, as_json=as_json)
+            _print_protocol_resume(ctx, project, meant, as_json=as_json)
         else:
-            go_on_with(ctx, project, meant, unattended, as_json=as_json)
+            continue_run(ctx, project, meant, unattended, as_json=as_json)
 
 
-def go_on_with(
+def continue_run(
     ctx: click.Context, project: Project, run: Run, unattended: Mapping[str, str], *, as_json: bool
 ) -> NoReturn:
-    from ..engine.driving import lane_of
-    from ..engine.own_place import at_its_place, leave_its_place
-    from ..engine.resuming import resume_run
-    from .running import finish, human_at, watching
+    from ..engine.autopilot.checkouts import open_lane_project, remove_merged_worktree
+    from ..engine.resume import resume_run
+    from ..engine.runner import lane_of_run
+    from .run_session import finish, prompter_for, watch_run
 
-    gc.enable()  # it may be here for a night
-    place = at_its_place(project, lane_of(run))
-    with watching(ctx, place, _rows(place, run), run, as_json=as_json) as view:
-        end = resume_run(place, run, told=view, human=human_at(view), unattended=unattended)
-        leave_its_place(place, end, lambda text: view("notice", {"text": text}, time.time()))
-    is_there = os.path.isdir(place.root.checkout)
-    finish(ctx, place if is_there else project, end, view)
+    gc.enable()  # it may run all night
+    lane_project = open_lane_project(project, lane_of_run(run))
+    with watch_run(ctx, lane_project, _rows(lane_project, run), run, as_json=as_json) as view:
+        end = resume_run(lane_project, run, on_event=view, human=prompter_for(view), unattended=unattended)
+        remove_merged_worktree(lane_project, end, lambda text: view("notice", {"text": text}, time.time()))
+    is_there = os.path.isdir(lane_project.root.checkout)
+    finish(ctx, lane_project if is_there else project, end, view)
 
 
-def _go_back(ctx: click.Context, project: Project, wanted: str, *, as_json: bool) -> NoReturn:
-    from ..engine.resuming import resume_fork
+def _resume_from_checkpoint(ctx: click.Context, project: Project, wanted: str, *, as_json: bool) -> NoReturn:
+    from ..engine.resume import resume_fork
     from ..runs.checkpoints import entries_until, find_checkpoint
-    from .running import finish, human_at, watching
+    from .run_session import finish, prompter_for, watch_run
 
     gc.enable()
     runs = runs_folder(project.root.path)
     at = find_checkpoint(runs, wanted)
     before = find_run(runs, f"{at.session}/{at.run}")
     if before.is_protocol:
-        _go_back_in_protocol(ctx, project, at, as_json=as_json)
-    with watching(ctx, project, _rows(project, before), None, as_json=as_json) as view:
-        view.catch_up((one.kind, one.data, one.at) for one in entries_until(at))
-        end = resume_fork(project, at, told=view, human=human_at(view))
+        _fork_protocol_run(ctx, project, at, as_json=as_json)
+    with watch_run(ctx, project, _rows(project, before), None, as_json=as_json) as view:
+        view.replay((one.kind, one.data, one.at) for one in entries_until(at))
+        end = resume_fork(project, at, on_event=view, human=prompter_for(view))
     finish(ctx, project, end, view)
 
 
-def _go_back_in_protocol(ctx: click.Context, project: Project, at: "Checkpoint", *, as_json: bool) -> NoReturn:
-    """Nobody drives the new run either: whoever asked goes on with it."""
-    from ..engine.resuming import fork_protocol
+def _fork_protocol_run(ctx: click.Context, project: Project, at: "Checkpoint", *, as_json: bool) -> NoReturn:
+    """Fork a protocol run. bmad does not drive the fork either: the caller continues it."""
+    from ..engine.resume import fork_protocol
     from ..views.run_log import RunLog
 
     fork = fork_protocol(project, at)
     if not as_json:
-        for line in RunLog({}).lines("forked", fork.said, time.time()):
+        for line in RunLog({}).lines("forked", fork.event_data, time.time()):
             click.echo(clean(line.word))
-    _tell_protocol(ctx, project, find_run(runs_folder(project.root.path), fork.run_id), as_json=as_json)
+    _print_protocol_resume(ctx, project, find_run(runs_folder(project.root.path), fork.run_id), as_json=as_json)
     ctx.exit(EXIT_DONE)
 
 
-def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
+def _find_run_to_resume(ctx: click.Context, project: Project, wanted: str | None) -> Run:
     runs = runs_folder(project.root.path)
     if wanted is not None:
         run = find_run(runs, wanted)
-        if run.state.status is Status.COMPLETED or run.is_archived:
+        if run.state.status is RunStatus.COMPLETED or run.is_archived:
             what = "in the archive" if run.is_archived else "completed"
             hint = "bmad resume --list shows the checkpoints one can go back to"
             raise UsageError(
                 f"run {run.id} is {what}", expected="one that is running, failed or paused", hint=hint
             )
         return run
-    found = unfinished(runs)
+    found = unfinished_runs(runs)
     if found:
         return found[0]
-    refuse_half(project.root.checkout, runs)  # cut short before there was a run
+    refuse_interrupted_fork(project.root.checkout, runs)  # a fork that was interrupted before its run existed
     refuse_unreadable(runs)
-    left = left_behind(project.root.path, project.folders.implementation)
+    left = find_foreign_run(project.root.path, project.folders.implementation)
     hint = "bmad status says what comes next"
     if left is not None:
         at = " at ".join(filter(None, (left.epic, left.story or left.phase)))
@@ -143,52 +145,95 @@ def _meant(ctx: click.Context, project: Project, wanted: str | None) -> Run:
 
 
 def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], *, as_json: bool) -> NoReturn:
-    """Its epic from the board, by a run of ours."""
-    from .facts import gather, one_epic
-    from .running import Order, run
-    from .running_options import RunOptions
+    """Start a run of the epic that another tool left unfinished."""
+    from .context import find_epic, gather_facts
+    from .run_options import RunOptions
+    from .run_session import RunRequest, run
 
-    left = left_behind(project.root.path, project.folders.implementation)
+    left = find_foreign_run(project.root.path, project.folders.implementation)
     if left is None or not left.epic:
         problem = f"{left.path}: {left.problem}" if left and left.problem else "no other tool has left a run here"
         raise UsageError(problem, hint="bmad status says what comes next")
-    facts = gather(ctx)
-    view = one_epic(facts, left.epic)
+    facts = gather_facts(ctx)
+    view = find_epic(facts, left.epic)
     rows = [row for row in view.stories if row.meaning != DONE]
     title = f"{view.key}, left by {left.tool}: {len(rows)} of {len(view.stories)} stories left"
     options = RunOptions(as_json=as_json, unattended=unattended, adopt=True)
-    run(ctx, facts, Order("epic", view.key, title, rows), options)
+    run(ctx, facts, RunRequest("epic", view.key, title, rows), options)
 
 
-def _tell_protocol(ctx: click.Context, project: Project, run: Run, *, as_json: bool) -> None:
-    """Nobody here drives it: what the agent that goes on with it must know."""
-    from ..runs.protocol_resume import protocol_resume
-    from ..views.protocol import document, render
+def _print_protocol_resume(ctx: click.Context, project: Project, run: Run, *, as_json: bool) -> None:
+    """Print what an agent needs to continue a protocol run, which bmad does not drive."""
+    from ..runs.checkpoint_protocol import load_protocol_resume
+    from ..views.run_details import protocol_resume_document, render_protocol_resume
 
-    found = protocol_resume(run.folder)
+    found = load_protocol_resume(run.folder)
     assert found is not None, run.folder
     if as_json:
-        print_json(document(found))
+        print_json(protocol_resume_document(found))
     else:
-        click.echo("\n".join(render(found, project.language, terminal(ctx))))
+        click.echo("\n".join(render_protocol_resume(found, project.language, terminal(ctx))))
 
 
 def _list(ctx: click.Context, project: Project, *, as_json: bool) -> None:
     from ..runs.checkpoints import all_checkpoints
-    from ..views.checkpoints import document, render
+    from ..views.run_details import checkpoints_document, render_checkpoints
 
     found = all_checkpoints(runs_folder(project.root.path))
     if as_json:
-        print_json(document(found))
+        print_json(checkpoints_document(found))
     else:
-        click.echo("\n".join(render(found, terminal(ctx), shown_path(project, runs_folder(project.root.path)))))
+        click.echo(
+            "\n".join(
+                render_checkpoints(found, terminal(ctx), display_path(project, runs_folder(project.root.path)))
+            )
+        )
 
 
 def _rows(project: Project, run: Run) -> list[Row]:
-    """The stories it is about."""
+    """The board rows of the run's stories."""
     try:
-        epics = overview(read_board(project.require_board()))
+        epics = epic_views(read_board(project.require_board()))
     except FileError:
         return []
     own = next((epic.stories for epic in epics if epic.key == run.target), None)
     return own or [row for epic in epics for row in epic.stories if row.key == run.target]
+
+
+# Before a new run: offer to resume or stop a run that was left running.
+
+RESUME, STOP = "resume", "stop"
+
+
+def offer_resume(project: Project, request: "RunRequest") -> Run | None:
+    """The interrupted run the user chose to resume instead. A run of the same target is resumed without asking;
+    the others are set to paused when the new run starts."""
+    found = stale_runs(runs_folder(project.root.path), project.state_folder)
+    if not found or any(run.target == request.key for run in found):
+        return None
+    run = found[0]
+    click.echo(clean(f"Run {run.id} of {run.target} was cut short, and still calls itself running."), err=True)
+    choice = _choose(f"Resume it, or stop it and go on with {clean(request.key)}?")
+    return run if choice == RESUME else None
+
+
+def offer_adoption(left: ForeignRunActive) -> bool:
+    """True: adopt the other tool's run. False: it was set to paused."""
+    click.echo(clean(f"{left.message}: {left.found}."), err=True)
+    if _choose("Resume it here, or stop it?") == RESUME:
+        return True
+    pause_left_behind(left.left)
+    return False
+
+
+def pause_left_behind(left: ForeignRun) -> None:
+    state = read_epic_state(left.path) if os.path.exists(left.path) else None
+    if state is not None:
+        write_epic_state(left.path, state._replace(status=EpicStatus.PAUSED))
+
+
+def _choose(question: str) -> str:
+    choice: str = click.prompt(
+        f"{question} [r/s]", type=click.Choice(["r", "s"]), show_choices=False, default="r", err=True
+    )
+    return RESUME if choice == "r" else STOP

@@ -1,23 +1,26 @@
-"""bmad runs clean: old runs to the archive; for good, where that is asked for."""
+"""bmad runs clean and bmad runs session: archive old runs, delete archived ones, list sessions."""
 
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 
 import click
 
 from ..core.errors import AutopilotError, UsageError
-from ..engine.cleaning import clean_runs
+from ..engine.run_refs import clean_runs, release_refs
 from ..project.root import Root
-from ..runs.finding import Run, all_runs
-from ..runs.layout import runs_folder
-from ..runs.retention import DAYS, Old, delete, due
-from ..runs.state import Status
-from ..runs.supervisor import busy_runs
-from ..views.figures import counted
+from ..runs.index import Run, all_runs, with_target
+from ..runs.layout import folder_name, runs_folder
+from ..runs.retention import RETENTION_DAYS, ExpiredRun, archive_session, delete_archived_run, expired_runs
+from ..runs.state_file import RunStatus
+from ..runs.supervisor_lock import busy_runs
+from ..views.format import pluralize
+from ..views.runs import SessionRow, render_sessions, sessions_document
+from ..views.terminal import Terminal
 from ..views.terminal import clean as shown
-from .facts import print_json
-from .runs_reading import the_root
+from .context import print_json
+from .runs import project_root, status_word
 
 
 @click.command(short_help="Old runs to the archive; delete what is there.")
@@ -31,66 +34,116 @@ def clean(ctx: click.Context, dry_run: bool, deletes: bool, yes: bool, as_json: 
     and paused ones always stay. This also happens by itself whenever a run begins.
 
     --delete removes what is in the archive for good, with the work trees git keeps for its checkpoints."""
-    root = the_root(ctx)
+    root = project_root(ctx)
     runs, now, busy = runs_folder(root.path), time.time(), busy_runs(root.state_folder)
-    moved = due(runs, now, busy=busy) if dry_run else clean_runs(root, now, busy=busy)
+    moved = expired_runs(runs, now, busy=busy) if dry_run else clean_runs(root, now, busy=busy)
     if not as_json:
-        _tell_moved(moved, dry_run)
+        _print_moved(moved, dry_run)
     gone: list[Run] = []
     if deletes:
-        archived = [run for run in all_runs(runs, archive=True) if run.is_archived]
+        archived = [run for run in all_runs(runs, include_archived=True) if run.is_archived]
         gone = archived if dry_run else _delete(root, archived, yes=yes or not archived)
         if not as_json:
-            _tell_deleted(gone, dry_run)
+            _print_deleted(gone, dry_run)
     if as_json:
         print_json(_document(moved, gone, dry_run))
 
 
 def _delete(root: Root, archived: list[Run], *, yes: bool) -> list[Run]:
     if not yes:
-        question = f"Delete {counted(len(archived), 'archived run')} for good?"
+        question = f"Delete {pluralize(len(archived), 'archived run')} for good?"
         if not sys.stdin.isatty():
             raise UsageError("deleting needs --yes where nobody can be asked", found=question)
         if not click.confirm(question):
             return []
-    from ..github.forgetting import forget
-    from ..github.git import Git
+    from ..git.git import Git
+    from ..git.refs import delete_run_refs
 
     git = Git(root.path) if root.common_dir is not None else None
     for run in archived:
         if git is not None:
-            with suppress(AutopilotError):  # a name that git takes for none has no ref
-                forget(git, run.id)
-        delete(run)
+            with suppress(AutopilotError):  # a run id that is no valid ref name has no ref
+                delete_run_refs(git, run.id)
+        delete_archived_run(run)
     return archived
 
 
-def _tell_moved(moved: list[Old], dry_run: bool) -> None:
+def _print_moved(moved: list[ExpiredRun], dry_run: bool) -> None:
     for one in moved:
-        click.echo(f"{shown(one.session)}/{shown(one.run)}  {one.why}")
-    days = f"completed ones stay {DAYS[Status.COMPLETED]} days, failed ones {DAYS[Status.FAILED]}"
+        click.echo(f"{shown(one.session)}/{shown(one.run)}  {one.reason}")
+    completed, failed = RETENTION_DAYS[RunStatus.COMPLETED], RETENTION_DAYS[RunStatus.FAILED]
+    days = f"completed ones stay {completed} days, failed ones {failed}"
     if not moved:
         click.echo(f"nothing to archive: {days}, running and paused ones for ever")
     else:
         would = "would be moved" if dry_run else "moved"
-        click.echo(f"{counted(len(moved), 'run')} {would} to the archive; bmad runs --all shows them")
+        click.echo(f"{pluralize(len(moved), 'run')} {would} to the archive; bmad runs --all shows them")
 
 
-def _tell_deleted(gone: list[Run], dry_run: bool) -> None:
+def _print_deleted(gone: list[Run], dry_run: bool) -> None:
     for run in gone:
         click.echo(f"{shown(run.session)}/{shown(run.id)}")
     would = "would be deleted" if dry_run else "deleted"
-    click.echo(f"{counted(len(gone), 'archived run')} {would}")
+    click.echo(f"{pluralize(len(gone), 'archived run')} {would}")
 
 
-def _document(moved: list[Old], gone: list[Run], dry_run: bool) -> dict[str, object]:
+def _document(moved: list[ExpiredRun], gone: list[Run], dry_run: bool) -> dict[str, object]:
     return {
         "version": 1,
         "kind": "runs-clean",
         "dry_run": dry_run,
         "archived": [
-            {"run": one.run, "session": one.session, "status": one.status.value, "days": one.days, "why": one.why}
+            {
+                "run": one.run,
+                "session": one.session,
+                "status": one.status.value,
+                "days": one.days,
+                "why": one.reason,
+            }
             for one in moved
         ],
         "deleted": [{"run": run.id, "session": run.session} for run in gone],
     }
+
+
+# bmad runs session
+
+
+@click.group()
+def session() -> None:
+    """A session branch groups runs; two runs of one workflow may go on side by side in two of them."""
+
+
+@session.command("list", short_help="The sessions, with their runs by status.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """The sessions that have runs, the one with the newest first."""
+    root = project_root(ctx)
+    busy = busy_runs(root.state_folder)
+    grouped: dict[str, list[Run]] = {}
+    for run in all_runs(runs_folder(root.path)):
+        grouped.setdefault(run.session, []).append(run)
+    rows = [SessionRow(name, _statuses(own, busy), own[0].last_activity) for name, own in grouped.items()]
+    if as_json:
+        print_json(sessions_document(rows))
+    else:
+        click.echo("\n".join(render_sessions(rows, time.time(), Terminal(ctx.obj[1]))))
+
+
+def _statuses(own: list[Run], busy: set[str]) -> tuple[tuple[str, int], ...]:
+    with_targets = (with_target(run) if run.state.status is RunStatus.RUNNING else run for run in own)
+    return tuple(Counter(status_word(run, busy) for run in with_targets).most_common())
+
+
+@session.command("archive", short_help="Move all runs of a session to the archive.")
+@click.argument("name")
+@click.pass_context
+def archive(ctx: click.Context, name: str) -> None:
+    """Move all runs of the session NAME to the archive, unless one of them is running or paused."""
+    root = project_root(ctx)
+    moved = archive_session(runs_folder(root.path), folder_name(name), busy=busy_runs(root.state_folder))
+    release_refs(root, [run.id for run in moved])
+    for run in moved:
+        click.echo(f"{shown(run.session)}/{shown(run.id)}  {run.state.status.value}")
+    click.echo(f"{pluralize(len(moved), 'run')} moved to the archive; bmad runs --all shows them")

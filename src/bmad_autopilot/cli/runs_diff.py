@@ -1,20 +1,19 @@
-"""bmad runs diff: what changed between two checkpoints."""
+"""bmad runs diff: compare two checkpoints."""
 
 import time
 
 import click
 
-from ..core.changes import Change
+from ..core.changes import FileChange
 from ..core.errors import AutopilotError, UsageError
 from ..project.root import Root
-from ..runs.checkpoints import Checkpoint, artefacts_until, checkpoints_of, find_checkpoint
-from ..runs.differences import differences
-from ..runs.finding import find_run
+from ..runs.checkpoints import Checkpoint, artefacts_until, compare_checkpoints, find_checkpoint, list_checkpoints
+from ..runs.index import find_run
 from ..runs.layout import runs_folder
-from ..views.runs_diff import DiffView, document, render
+from ..views.run_details import DiffView, diff_document, render_diff
 from ..views.terminal import Terminal
-from .facts import print_json
-from .runs_reading import the_root
+from .context import print_json
+from .runs import project_root
 
 MOST_NAMED = 12
 
@@ -29,23 +28,23 @@ def diff(ctx: click.Context, before: str, after: str, as_json: bool) -> None:
     files of their work trees.
 
     Each is named by the beginning of its id, or by RUN@STEP (a step's number or its name)."""
-    root = the_root(ctx)
-    named = (_meant(runs_folder(root.path), wanted) for wanted in (before, after))
+    root = project_root(ctx)
+    named = (_find_named_checkpoint(runs_folder(root.path), wanted) for wanted in (before, after))
     one, other = (at._replace(artefacts=artefacts_until(at)) for at in named)
     files, why_not = _files(root, one, other)
-    view = DiffView(one, other, differences(one, other), files, why_not, time.time())
+    view = DiffView(one, other, compare_checkpoints(one, other), files, why_not, time.time())
     if as_json:
-        print_json(document(view))
+        print_json(diff_document(view))
     else:
-        click.echo("\n".join(render(view, Terminal(ctx.obj[1]))))
+        click.echo("\n".join(render_diff(view, Terminal(ctx.obj[1]))))
 
 
-def _meant(runs: str, wanted: str) -> Checkpoint:
+def _find_named_checkpoint(runs: str, wanted: str) -> Checkpoint:
     name, sign, step = wanted.rpartition("@")
     if not sign:
         return find_checkpoint(runs, wanted)
     run = find_run(runs, name or None)
-    known = checkpoints_of(run.folder, run.session, taken_over=True)
+    known = list_checkpoints(run.folder, run.session, include_inherited=True)
     found = [one for one in known if step in (str(one.step), one.name)]
     if not found:
         named = ", ".join(f"{one.step} {one.name}" for one in known[-MOST_NAMED:]) or "none"
@@ -53,16 +52,16 @@ def _meant(runs: str, wanted: str) -> Checkpoint:
     return found[-1]
 
 
-def _files(root: Root, one: Checkpoint, other: Checkpoint) -> tuple[list[Change] | None, str]:
-    """The files that differ; or why nobody can tell."""
-    from ..github.git import Git
-    from ..github.trees import changes
+def _files(root: Root, one: Checkpoint, other: Checkpoint) -> tuple[list[FileChange] | None, str]:
+    """The files that differ, or None and why they cannot be compared."""
+    from ..git.git import Git
+    from ..git.trees import diff_trees
 
     if one.tree is None or other.tree is None:
         return None, "no work tree was recorded with " + (one.id if one.tree is None else other.id)
     if root.common_dir is None:
         return None, "this project is under no git repository any more"
     try:
-        return changes(Git(root.path), one.tree, other.tree), ""
+        return diff_trees(Git(root.path), one.tree, other.tree), ""
     except AutopilotError as error:
         return None, f"git has the work trees no more ({error.message})"

@@ -1,4 +1,4 @@
-"""bmad simulate: rehearse a policy before it costs anything."""
+"""bmad simulate: run the real loop with scripted agents in memory."""
 
 import gc
 import time
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, UsageError
-from .facts import print_json, the_project
+from .context import current_project, print_json
 
 if TYPE_CHECKING:
     from ..project.config import Config
-    from ..sim.scenario import Options
-    from ..sim.simulate import Report
-    from ..workflows.pipelines import Workflow
+    from ..sim.scenario import SimulationOptions
+    from ..sim.simulate import SimulationReport
+    from ..workflows.workflow import Workflow
 
-    Play = Callable[[int], Report]
+    Play = Callable[[int], SimulationReport]
 
 MAX_SEEDS = 1_000_000
 EPICS, STORIES = 3, 4
-SHOWN = 5  # seeds that broke a promise, in full
+SHOWN = 5  # failing seeds printed in full
 
 
 @click.command()
@@ -54,9 +54,9 @@ def simulate(
     workflow, rounds and caps are rehearsed, elsewhere the lean workflow. A seed always plays the same."""
     gc.enable()
     if delivery:
-        play = _delivery(epics, stories, workflow, crashes)
+        play = _play_delivery(epics, stories, workflow, crashes)
     else:
-        play = _plain(_options(ctx, epics or EPICS, stories or STORIES, workflow, crashes))
+        play = _play_runs(_options(ctx, epics or EPICS, stories or STORIES, workflow, crashes))
     began = time.monotonic()
     reports = []
     for number in range(seed, seed + seeds):
@@ -70,15 +70,15 @@ def simulate(
     ctx.exit(EXIT_FAILED if any(report.broken for report in reports) else EXIT_DONE)
 
 
-def _plain(options: "Options") -> "Play":
+def _play_runs(options: "SimulationOptions") -> "Play":
     from ..sim.simulate import simulate as play
 
     return lambda seed: play(seed, options)
 
 
-def _delivery(epics: int | None, stories: int | None, workflow: str | None, crashes: bool) -> "Play":
+def _play_delivery(epics: int | None, stories: int | None, workflow: str | None, crashes: bool) -> "Play":
     from ..sim.delivery_scenario import MAX_EPICS, DeliveryOptions
-    from ..sim.simulate_delivery import simulate_delivery
+    from ..sim.simulate import simulate_delivery
 
     if workflow is not None:
         raise UsageError("--delivery plays the lean workflow", found=f"--workflow {workflow}")
@@ -88,16 +88,16 @@ def _delivery(epics: int | None, stories: int | None, workflow: str | None, cras
     return lambda seed: simulate_delivery(seed, options)
 
 
-def _options(ctx: click.Context, epics: int, stories: int, name: str | None, crashes: bool) -> "Options":
-    from ..project.bmad import Era
-    from ..sim.scenario import Options
-    from .upcoming import workflow_of
+def _options(ctx: click.Context, epics: int, stories: int, name: str | None, crashes: bool) -> "SimulationOptions":
+    from ..project.bmad_install import Era
+    from ..sim.scenario import SimulationOptions
+    from .next_step import workflow_of
 
-    options = Options(epics, stories) if crashes else Options(epics, stories, crash_rate=0.0)
-    project = the_project(ctx)
+    options = SimulationOptions(epics, stories) if crashes else SimulationOptions(epics, stories, crash_rate=0.0)
+    project = current_project(ctx)
     config = project.config
     if name is not None:
-        options = options._replace(workflow=_named(config, name))
+        options = options._replace(workflow=_find_workflow(config, name))
     if config.path is None and project.bmad.era is Era.NONE:
         return options
     endless = float("inf")
@@ -111,21 +111,21 @@ def _options(ctx: click.Context, epics: int, stories: int, name: str | None, cra
     )
 
 
-def _named(config: "Config", name: str) -> "Workflow":
-    from ..workflows.own import workflow_named
-    from ..workflows.pipelines import PIPELINES
+def _find_workflow(config: "Config", name: str) -> "Workflow":
+    from ..workflows.selection import get_workflow
+    from ..workflows.workflow import PIPELINES
 
     known = [*PIPELINES, *config.workflows]
     if name not in known:
         raise UsageError(f"there is no workflow {name}", expected=", ".join(known))
-    return workflow_named(config, name)
+    return get_workflow(config, name)
 
 
-def _show(reports: "Sequence[Report]", took: float, *, verbose: bool) -> None:
-    from ..sim.telling import tell
+def _show(reports: "Sequence[SimulationReport]", took: float, *, verbose: bool) -> None:
+    from ..sim.effect_log import describe_effect
 
     for effect in reports[0].effects if len(reports) == 1 else ():
-        line = tell(effect, verbose=verbose)
+        line = describe_effect(effect, verbose=verbose)
         if line is not None:
             click.echo(line)
     if len(reports) == 1:
@@ -139,11 +139,11 @@ def _show(reports: "Sequence[Report]", took: float, *, verbose: bool) -> None:
         click.echo(line)
 
 
-def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
+def _summary(reports: "Sequence[SimulationReport]", took: float) -> list[str]:
     total = _totals(reports)
     worlds = "1 world" if len(reports) == 1 else f"{len(reports)} worlds"
     hours, dollars = total["hours"] / len(reports), total["dollars"] / len(reports)
-    held = "every promise held" if not total["broken"] else f"promises broken in {total['broken']} of {worlds}"
+    verdict = "every promise held" if not total["broken"] else f"promises broken in {total['broken']} of {worlds}"
     pulls = [f"{total['pulls']} pull requests: {total['merged']} merged"] if total["pulls"] else []
     return [
         f"{worlds}, {total['stories']} stories: {total['done']} done, {total['left']} with a person",
@@ -151,11 +151,11 @@ def _summary(reports: "Sequence[Report]", took: float) -> list[str]:
         f"{total['calls']} agent calls, {total['commits']} commits, {total['questions']} questions, "
         f"{total['edits']} edits by people, {total['crashes']} crashes survived",
         f"{hours:.1f} hours and ${dollars:.2f} a world, had it been real; {took:.1f} s here",
-        held,
+        verdict,
     ]
 
 
-def _totals(reports: "Sequence[Report]") -> dict[str, float]:
+def _totals(reports: "Sequence[SimulationReport]") -> dict[str, float]:
     names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars", "pulls", "merged")
     totals: dict[str, float] = {name: sum(getattr(report, name) for report in reports) for name in names}
     totals["dollars"] = round(totals["dollars"], 2)
@@ -165,8 +165,8 @@ def _totals(reports: "Sequence[Report]") -> dict[str, float]:
     return totals
 
 
-def _document(reports: "Sequence[Report]", *, with_effects: bool) -> dict[str, object]:
-    from ..sim.telling import tell
+def _document(reports: "Sequence[SimulationReport]", *, with_effects: bool) -> dict[str, object]:
+    from ..sim.effect_log import describe_effect
 
     document: dict[str, object] = {
         "version": 1,
@@ -181,10 +181,10 @@ def _document(reports: "Sequence[Report]", *, with_effects: bool) -> dict[str, o
         ],
     }
     if with_effects:
-        told = ((effect, tell(effect)) for effect in reports[0].effects)
+        described = ((effect, describe_effect(effect)) for effect in reports[0].effects)
         document["effects"] = [
             {"at": round(effect.at, 2), "by": str(effect.actor), "kind": effect.kind, "told": line[11:]}
-            for effect, line in told
+            for effect, line in described
             if line is not None
         ]
     return document

@@ -1,33 +1,46 @@
-"""bmad status: where are we, what comes next, and the command for it."""
+"""bmad status: the board's progress, risks, runs and the next step."""
 
 import os
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from ..board.overview import EpicView, count_stories, next_action, open_retrospective
-from ..board.reconcile import Drift
-from ..board.risks import Risk, epic_risks, find_risks
-from ..board.sprint import action_items
-from ..core.statuses import PARKED, Kind
-from ..project.bmad import BOARD_OF_6, MIGRATE
-from .completing import complete_epic
-from .facts import (
-    Facts,
-    drift_under_way,
+from ..board.drift import Drift
+from ..board.overview import (
+    EpicView,
+    Risk,
+    count_stories,
+    epic_risks,
+    find_risks,
+    next_action,
+    pending_retrospective,
+)
+from ..board.sprint_status import action_items
+from ..core.statuses import PARKED, RowKind
+from ..project.bmad_install import BMAD6_BOARD_MESSAGE, MIGRATE_HINT, Era
+from ..views.status import NextStep, StatusView, render
+from ..views.terminal import Terminal
+from .completion import complete_epic
+from .context import (
+    ProjectFacts,
+    active_drift,
+    current_project,
+    display_path,
     facts_of,
+    find_epic,
     has_runs,
-    one_epic,
-    reasons,
-    shown_path,
+    parked_reasons,
+    read_epics,
     terminal,
-    the_project,
     usable_hint,
 )
+from .next_step import next_story_step
 
 if TYPE_CHECKING:
-    from .under_way import UnderWay
+    from .status_runs import OpenRun
+
 
 SCHEMA_VERSION = 1
 
@@ -39,60 +52,61 @@ SCHEMA_VERSION = 1
 @click.pass_context
 def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) -> None:
     """Where are we, and what comes next?"""
-    project = the_project(ctx)
+    project = current_project(ctx)
     project.bmad.require_readable()
-    if epic is None and not project.folders.board and not project.folders.others:
+    if epic is None and not project.folders.board and not project.folders.other_boards:
         from .flow_status import show_flow
 
         show_flow(ctx, project, as_json=as_json, show_all=show_all)
     facts, run = _with_runs(facts_of(project))
     if epic is not None:
-        facts = facts.of(one_epic(facts, epic))
-    # Of the story in hand board and story file differ by our own doing.
-    drift = [item for item in drift_under_way(facts) if run is None or item.row.key != run.story]
+        facts = facts.for_epic(find_epic(facts, epic))
+    # The running story's board row and story file differ because of the run itself.
+    drift = [item for item in active_drift(facts) if run is None or item.row.key != run.story]
     if epic is not None:
         risks = epic_risks(facts.epics)
     else:
         risks = find_risks(facts.board, facts.epics, now=time.time(), stale_days=facts.project.config.stale_days)
-        if facts.lanes:  # their boards are written, and this one is not
+        if facts.lanes:  # lanes write to their own boards, not to this one
             risks = [risk for risk in risks if risk.code != "stale"]
     if project.bmad.tickets is not None:
         risks = [risk._replace(hint=usable_hint(project, risk.hint)) for risk in risks]
-        risks = [Risk("board-of-bmad-6", BOARD_OF_6, MIGRATE), *risks]
+        risks = [Risk("board-of-bmad-6", BMAD6_BOARD_MESSAGE, MIGRATE_HINT), *risks]
     if as_json:
         click.echo(_document(facts, risks, drift, run))
         return
-    from .status_view import lines
 
     out = terminal(ctx)
-    click.echo("\n".join(lines(facts, risks, drift, run, out, show_all=show_all, one_epic=epic is not None)))
+    click.echo(
+        "\n".join(status_lines(facts, risks, drift, run, out, show_all=show_all, one_epic=epic is not None))
+    )
 
 
-def _with_runs(facts: Facts) -> "tuple[Facts, UnderWay | None]":
-    """Nothing about runs is imported where there has never been one."""
+def _with_runs(facts: ProjectFacts) -> "tuple[ProjectFacts, OpenRun | None]":
+    """Import nothing about runs if the project has never had one."""
     if not has_runs(facts):
         return facts, None
-    from .under_way import not_over, run_under_way
+    from .status_runs import find_open_run, unfinished_runs
 
-    found = not_over(facts.project)
+    found = unfinished_runs(facts.project)
     if not found:
         return facts, None
-    from .lanes import with_lanes
+    from .status_lanes import with_lanes
 
-    return with_lanes(facts, [one.folder for one in found]), run_under_way(facts.project, found)
+    return with_lanes(facts, [one.folder for one in found]), find_open_run(facts.project, found)
 
 
-def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWay | None") -> str:
-    """One JSON document. The stories are the only part that grows, so they are put together by hand: ten thousand
-    dictionaries would take longer than reading the board."""
+def _document(facts: ProjectFacts, risks: list[Risk], drift: list[Drift], run: "OpenRun | None") -> str:
+    """One JSON document. Stories are formatted by hand: ten thousand dictionaries would take longer than reading
+    the board."""
     from json import dumps
 
-    from .upcoming import upcoming
+    from .next_step import next_action_document
 
     project, board = facts.project, facts.board
-    action = next_action(facts.here)
-    retro = open_retrospective(facts.here)
-    why = reasons(facts)
+    action = next_action(facts.local_epics)
+    retro = pending_retrospective(facts.local_epics)
+    why = parked_reasons(facts)
     head: dict[str, object] = {
         "version": SCHEMA_VERSION,
         "kind": "status",
@@ -102,13 +116,13 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWa
             "name": board.field("project") or os.path.basename(project.root.path),
             "bmad_version": project.bmad.version,
             "era": project.bmad.era.value,
-            "board": shown_path(project, board.path),
+            "board": display_path(project, board.path),
         },
         "counts": count_stories(facts.epics),
-        "next": None if action is None or project.bmad.tickets else upcoming(facts, action),
+        "next": None if action is None or project.bmad.tickets else next_action_document(facts, action),
         "retrospective": retro.key if retro else None,
         "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
-        "drift": [_drift(facts, item) for item in drift],
+        "drift": [_drift_document(facts, item) for item in drift],
         "action_items": [item._asdict() for item in action_items(board) if item.status != "done"],
         "parked": [
             {"key": row.key, "status": row.status.raw, "reason": why.get(row.key)}
@@ -117,21 +131,21 @@ def _document(facts: Facts, risks: list[Risk], drift: list[Drift], run: "UnderWa
             for row in epic.stories
             if row.meaning == PARKED
         ],
-        "unrecognised": [row.key for row in board.of_kind(Kind.OTHER)],
+        "unrecognised": [row.key for row in board.of_kind(RowKind.OTHER)],
     }
     if run is not None:
-        from .under_way import document
+        from .status_runs import run_document
 
-        head["run"] = document(run)
+        head["run"] = run_document(run)
     if facts.lanes:
-        from .lanes import document as document_lanes
+        from .status_lanes import lanes_document as document_lanes
 
         head["lanes"] = document_lanes(facts)
-    epics = ", ".join(map(_epic, facts.epics))
+    epics = ", ".join(map(_epic_json, facts.epics))
     return f'{dumps(head, ensure_ascii=False)[:-1]}, "epics": [{epics}]}}'
 
 
-def _epic(view: EpicView) -> str:
+def _epic_json(view: EpicView) -> str:
     from json.encoder import encode_basestring as quoted
 
     def text(value: str | None) -> str:
@@ -149,18 +163,112 @@ def _epic(view: EpicView) -> str:
     return (
         f'{{"key": {text(view.key if view.number is not None else None)}, "number": {text(view.number)}, '
         f'"status": {text(own.raw if own else None)}, "meaning": {text(own.meaning if own else None)}, '
-        f'"done": {view.finished}, "retrospective": {text(retro)}, '
+        f'"done": {view.done_count}, "retrospective": {text(retro)}, '
         f'"stories": [{stories}]}}'
     )
 
 
-def _drift(facts: Facts, item: Drift) -> dict[str, object]:
+def _drift_document(facts: ProjectFacts, item: Drift) -> dict[str, object]:
     return {
         "code": item.code,
         "story": item.row.key,
         "board": item.row.status.raw,
-        "file": item.file.raw if item.file else None,
-        "path": shown_path(facts.project, item.place.file) if item.place.file else None,
-        "line": item.place.line,
+        "file": item.story_status.raw if item.story_status else None,
+        "path": display_path(facts.project, item.location.file) if item.location.file else None,
+        "line": item.location.line,
         "message": item.message,
     }
+
+
+# Text output.
+
+MAX_DRIFT = 3
+FLOW_STATE = "_docs/_autopilot_state.md"
+
+
+def status_lines(
+    facts: ProjectFacts,
+    risks: list[Risk],
+    drift: list[Drift],
+    run: "OpenRun | None",
+    out: Terminal,
+    *,
+    show_all: bool,
+    one_epic: bool,
+) -> Iterator[str]:
+    project, board = facts.project, facts.board
+    action = next_action(facts.local_epics)
+    view = StatusView(
+        title=board.field("project") or os.path.basename(project.root.path),
+        subtitle=f"{_bmad_text(facts)} · {display_path(project, board.path)}",
+        epics=facts.epics,
+        counts=count_stories(facts.epics),
+        risks=[*((risk.message, risk.hint) for risk in risks), *_drift_lines(drift), *_action_item_lines(facts)],
+        next=_with_run_commands(run, next_story_step(facts, one_epic=one_epic)),
+        next_key=action.story_id if action else None,
+        parked_reasons=parked_reasons(facts),
+        show_all=show_all,
+        one_epic=one_epic,
+        titles=_titles(facts) if one_epic else {},
+        run_lines=(*_run_lines(run), *_lane_lines(facts), *_flow_lines(facts)),
+        lane_branches={number: lane.branch for number, lane in facts.lanes.items()},
+    )
+    return render(view, out)
+
+
+def _run_lines(run: "OpenRun | None") -> tuple[str, ...]:
+    if run is None:
+        return ()
+    from .status_runs import describe_run
+
+    return tuple(describe_run(run))
+
+
+def _lane_lines(facts: ProjectFacts) -> tuple[str, ...]:
+    if not facts.lanes:
+        return ()
+    from .status_lanes import describe_lanes
+
+    return tuple(describe_lanes(facts))
+
+
+def _flow_lines(facts: ProjectFacts) -> Iterator[str]:
+    """Only point at a flow beside the board, without importing anything about flows."""
+    if os.path.lexists(os.path.join(facts.project.root.checkout, FLOW_STATE)):
+        yield f"a flow is kept here too, in {FLOW_STATE}: bmad flow"
+
+
+def _with_run_commands(run: "OpenRun | None", next_step: NextStep) -> NextStep:
+    """With an open run, suggest only its commands: others would disturb it in this work tree."""
+    if run is None:
+        return next_step
+    from .status_runs import run_commands
+
+    return next_step._replace(commands=run_commands(run))
+
+
+def _bmad_text(facts: ProjectFacts) -> str:
+    bmad = facts.project.bmad
+    if bmad.era is Era.NONE:
+        return "BMAD not installed"
+    return f"BMAD {bmad.version or '(version unknown)'} ({bmad.era.value})"
+
+
+def _drift_lines(drift: list[Drift]) -> list[tuple[str, str | None]]:
+    shown: list[tuple[str, str | None]] = [
+        (item.message, "bmad board repair" if item.target_status else None) for item in drift[:MAX_DRIFT]
+    ]
+    if len(drift) > MAX_DRIFT:
+        shown.append((f"{len(drift) - MAX_DRIFT} more disagreements of board and story files", "bmad board check"))
+    return shown
+
+
+def _action_item_lines(facts: ProjectFacts) -> list[tuple[str, str | None]]:
+    left = [item for item in action_items(facts.board) if item.status != "done"]
+    return (
+        [(f"{len(left)} action item{'s' * (len(left) != 1)} from retrospectives still open", None)] if left else []
+    )
+
+
+def _titles(facts: ProjectFacts) -> dict[str, str]:
+    return {epic.number: epic.title for epic in read_epics(facts).epics}

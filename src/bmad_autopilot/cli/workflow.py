@@ -1,9 +1,166 @@
-"""bmad workflow: run a file of steps, or see what is in it."""
+"""bmad workflow: check or run a workflow file."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 
-from .workflow_check import check
-from .workflow_run import run
+from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic
+from ..project.project import Project
+from ..views.format import LocatedMessage, message_lines
+from ..views.terminal import Terminal, clean, cut
+from ..workflows.plan import PlannedStep, missing_skills, plan_workflow
+from ..workflows.step_entry import parse_variable_options
+from ..workflows.step_file import StepFile, read_step_file
+from .context import current_project, print_json, terminal
+from .run_options import RunOptions, file_options
+
+# Reading a workflow file, and printing its plan and warnings.
+
+VARIABLES: Callable[[Any], Any] = click.option(
+    "--var", "pairs", multiple=True, metavar="NAME=VALUE", help="Set a variable; as often as needed."
+)
+
+
+def read_file(path: str, pairs: Iterable[str]) -> StepFile:
+    return read_step_file(path, parse_variable_options(pairs))
+
+
+def stored_path(project: Project, path: str) -> str:
+    """The path that identifies runs of the file: relative to the project if inside it, else absolute."""
+    relative = os.path.relpath(os.path.realpath(path), os.path.realpath(project.root.path))
+    return os.path.realpath(path) if relative.startswith("..") else relative
+
+
+def plan_file(project: Project, found: StepFile) -> list[PlannedStep]:
+    return plan_workflow(found.workflow, found.variables, project.config, project.find_skill)
+
+
+def warning_lines(notes: Iterable[Diagnostic], out: Terminal) -> Iterable[str]:
+    items = [
+        LocatedMessage(note.location, f"{note.message} [{note.code}]", "warning", "yellow", note.hint)
+        for note in notes
+    ]
+    return message_lines(items, out)
+
+
+def plan_lines(found: StepFile, plan: list[PlannedStep], out: Terminal) -> Iterable[str]:
+    steps = f"{len(plan)} step{'s' * (len(plan) != 1)}"
+    yield out.style(clean(found.workflow.name), "bold") + f": {steps}"
+    for number, one in enumerate(plan, 1):
+        step = one.step
+        who = "command" if step.command else " ".join(filter(None, (f"{step.role}:", one.agent, one.model)))
+        hands_on = f"; hands on {', '.join(step.persist)}" if step.persist else ""
+        yield f"  {number}  {out.style(clean(step.name), 'bold')} ({clean(who)}){hands_on}"
+        first = one.prompt if one.prompt is not None else f"(BMAD's {step.skill} is not installed for {one.agent})"
+        yield "     " + out.style(cut(clean(first.strip().partition("\n")[0]), out.width - 5), "dim")
+
+
+def document(found: StepFile, plan: list[PlannedStep]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "kind": "plan",
+        "workflow": found.workflow.name,
+        "variables": dict(found.variables),
+        "steps": [
+            {
+                "step": one.step.name,
+                "role": one.step.role,
+                "agent": one.agent,
+                "model": one.model,
+                "command": list(one.step.command),
+                "shell": one.step.shell,
+                "skill": one.step.skill,
+                "prompt": one.prompt,
+                "variables_to_persist": list(one.step.persist),
+                "checkpoint": one.step.checkpoint,
+            }
+            for one in plan
+        ],
+        "missing": [{"agent": agent, "skill": skill} for agent, skill in missing_skills(plan)],
+        "warnings": [
+            {"line": note.location.line, "message": note.message, "code": note.code, "help": note.hint}
+            for note in found.notes
+        ],
+    }
+
+
+# bmad workflow check
+
+
+@click.command(short_help="What is in it, or wrong with it.")
+@click.argument("file", type=click.Path())
+@VARIABLES
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def check(ctx: click.Context, file: str, pairs: tuple[str, ...], as_json: bool) -> None:
+    """Read FILE, and show its steps; its first mistake, with the line, where there is one."""
+    found = read_file(file, pairs)
+    plan = plan_file(current_project(ctx), found)
+    if as_json:
+        print_json(document(found, plan))
+    else:
+        out = terminal(ctx)
+        for line in (*plan_lines(found, plan, out), *warning_lines(found.notes, out)):
+            click.echo(line)
+    ctx.exit(EXIT_FAILED if missing_skills(plan) else EXIT_DONE)
+
+
+# bmad workflow run
+
+
+@click.command(short_help="Its steps, one after another.")
+@click.argument("file", type=click.Path())
+@VARIABLES
+@click.option("--new", "anew", is_flag=True, help="Begin another run, though one of this file is not over.")
+@click.option("--dry-run", is_flag=True, help="Only show the steps.")
+@file_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    file: str,
+    pairs: tuple[str, ...],
+    anew: bool,
+    dry_run: bool,
+    options: RunOptions,
+) -> None:
+    """Run the steps of FILE, one after another. A run of it that was cut short is gone on with: at the step where
+    it was, with everything it knew."""
+    if dry_run:
+        ctx.invoke(check, file=file, pairs=pairs, as_json=options.as_json)
+    from ..engine.run_setup import Caps
+    from ..engine.runner import start_workflow, unfinished_workflow_run
+    from ..views.run_view import EventView
+    from .run_session import finish, prompter_for, refuse_missing, watch_run
+
+    gc.enable()  # it may run all night
+    project = current_project(ctx)
+    found = read_file(file, pairs)
+    plan = plan_file(project, found)
+    refuse_missing(plan)
+    path = stored_path(project, file)
+    before = None if anew else unfinished_workflow_run(project, path, options.session)
+    with watch_run(ctx, project, [], before, as_json=options.as_json) as view:
+        if isinstance(view, EventView):
+            view("plan", document(found, plan), time.time())
+        out = terminal(ctx)
+        view.print_lines([*plan_lines(found, plan, out), *warning_lines(found.notes, out), ""])
+        end = start_workflow(
+            project,
+            found.workflow,
+            path,
+            found.variables,
+            on_event=view,
+            human=prompter_for(view),
+            caps=Caps(options.max_cost, options.max_hours),
+            session=options.session,
+            unattended=options.unattended,
+            force_new=anew,
+        )
+    finish(ctx, project, end, view)
 
 
 @click.group()

@@ -1,1 +1,1 @@
-"""Pure vocabulary and decisions. Nothing here reads, writes or waits."""
+"""Pure types and decisions. No module here does I/O or waits."""

@@ -1,32 +1,32 @@
-"""What changed between two trees: data that git's door gathers and gates judge."""
+"""The changes between two git trees: collected by git/, checked by gates/."""
 
 from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     ADDED = "added"
     MODIFIED = "modified"
     DELETED = "deleted"
     RENAMED = "renamed"
-    RETYPED = "retyped"  # a file became a link or a submodule, or the other way round
+    TYPE_CHANGED = "retyped"  # a file became a link or a submodule, or the reverse
 
 
-class Change(NamedTuple):
-    """One path, as git names it: from the top of the work tree, with slashes."""
+class FileChange(NamedTuple):
+    """One changed path, relative to the top of the work tree, with slashes."""
 
     path: str
-    kind: Kind
-    before: str = ""  # its path before, where it was renamed
-    mode: str = ""  # after: 100644, 100755, 120000 a link, 160000 a submodule; empty where deleted
+    kind: ChangeKind
+    renamed_from: str = ""  # the old path of a renamed file
+    mode: str = ""  # new mode: 100644, 100755, 120000 link, 160000 submodule; empty if deleted
     added: int | None = None  # lines; None: binary
     removed: int | None = None
 
     @property
     def old_path(self) -> str:
-        return self.before or self.path
+        return self.renamed_from or self.path
 
 
-# (path, after) → what the file holds after the change or before it; None: it is not there, or too large to look at
-Contents: TypeAlias = Callable[[str, bool], "bytes | None"]
+# (path, after) → the content after (or before) the change; None: the file is missing or too large
+ContentReader: TypeAlias = Callable[[str, bool], "bytes | None"]

@@ -1,38 +1,37 @@
-"""From facts to an action: pure, and total. Whatever is observed, there is an answer."""
+"""Chooses the rule for a set of facts. Pure and total: every combination of facts has a rule."""
 
 from collections.abc import Iterable, Iterator
 
-from .facts import VALUES, Delivery, Facts
-from .rules import Action, Rule
-from .table import TABLE
+from .facts import FACT_VALUES, DeliveryFact, Facts
+from .transitions import TABLE, Rule, RuleAction
 
-WAITS = (
-    Action.WAIT_FOR_ANSWER,
-    Action.WAIT_FOR_AGENT,
-    Action.WAIT_FOR_LIMIT,
-    Action.WAIT_FOR_PAUSE,
-    Action.WAIT_FOR_SLOT,
-    Action.WAIT_FOR_FORGE,
-    Action.WAIT_FOR_PULL,
+WAIT_ACTIONS = (
+    RuleAction.WAIT_FOR_ANSWER,
+    RuleAction.WAIT_FOR_AGENT,
+    RuleAction.WAIT_FOR_LIMIT,
+    RuleAction.WAIT_FOR_PAUSE,
+    RuleAction.WAIT_FOR_SLOT,
+    RuleAction.WAIT_FOR_FORGE,
+    RuleAction.WAIT_FOR_PULL,
 )
 
-# What these do needs the work tree, and waits where something is in the way there.
-HOLDS = (Action.STAND, Action.PUSH, Action.TAKE_BASE, Action.TAKE_FOREIGN)
+# These actions need the work tree, and wait while it is not usable.
+WORK_TREE_ACTIONS = (RuleAction.CHECK_OUT, RuleAction.PUSH, RuleAction.MERGE_BASE, RuleAction.MERGE_FOREIGN)
 
 _FIELDS = {name: index for index, name in enumerate(Facts._fields)}
-# For each stage of a delivery the rows that can fit: most of the table is about one of them alone.
-_TESTS = {
+# The rules that can match in each delivery stage: most rules apply to a single stage.
+_RULES_BY_STAGE = {
     stage: tuple(
         (rule, tuple((_FIELDS[name], frozenset(values)) for name, values in rule.when.items()))
         for rule in TABLE
         if stage in rule.when.get("delivery", (stage,))
     )
-    for stage in Delivery
+    for stage in DeliveryFact
 }
 
 
 def decide(facts: Facts) -> Rule:
-    for rule, tests in _TESTS[facts.delivery]:
+    for rule, tests in _RULES_BY_STAGE[facts.delivery]:
         for index, values in tests:
             if facts[index] not in values:
                 break
@@ -41,8 +40,8 @@ def decide(facts: Facts) -> Rule:
     raise AssertionError("the last row of the table fits everything")
 
 
-def faults(table: Iterable[Rule] = TABLE) -> Iterator[str]:
-    """What is wrong with a table: nothing, unless somebody has just changed it."""
+def find_table_problems(table: Iterable[Rule] = TABLE) -> Iterator[str]:
+    """Problems of a transition table: duplicate names, unreachable rules, waits without a bound. Used by tests."""
     rules = list(table)
     names = [rule.name for rule in rules]
     for name in sorted({name for name in names if names.count(name) > 1}):
@@ -50,27 +49,27 @@ def faults(table: Iterable[Rule] = TABLE) -> Iterator[str]:
     if not rules or rules[-1].when:
         yield "the last row does not fit everything"
     for rule in rules:
-        yield from _rule_faults(rule)
+        yield from _find_rule_problems(rule)
     for index, rule in enumerate(rules):
         above = next((other.name for other in rules[:index] if _covers(other, rule)), None)
         if above:
             yield f"{rule.name} can never be reached: {above} stands above it"
 
 
-def _rule_faults(rule: Rule) -> Iterator[str]:
+def _find_rule_problems(rule: Rule) -> Iterator[str]:
     for name, values in rule.when.items():
-        unknown = [value for value in values if value not in VALUES.get(name, ())]
+        unknown = [value for value in values if value not in FACT_VALUES.get(name, ())]
         if unknown or not values:
             yield f"{rule.name}: {name} is never {unknown}"
-    if (rule.action is Action.ASK) != bool(rule.question):
+    if (rule.action is RuleAction.ASK) != bool(rule.question):
         yield f"{rule.name}: a question is named where one is asked, and nowhere else"
-    if (rule.action in (*WAITS, *HOLDS)) != (rule.wait is not None):
+    if (rule.action in (*WAIT_ACTIONS, *WORK_TREE_ACTIONS)) != (rule.wait is not None):
         yield f"{rule.name}: a wait has a bound and a wake-up, and nothing else has"
     if rule.wait is not None and not (rule.wait.bound and rule.wait.wakes):
         yield f"{rule.name}: nothing ends this wait"
 
 
 def _covers(above: Rule, below: Rule) -> bool:
-    """Every fact that fits `below` fits `above`."""
-    every = {name: below.when.get(name, VALUES.get(name, (None,))) for name in above.when}
+    """Whether every combination of facts that matches `below` also matches `above`."""
+    every = {name: below.when.get(name, FACT_VALUES.get(name, (None,))) for name in above.when}
     return all(set(every[name]) <= set(values) for name, values in above.when.items())

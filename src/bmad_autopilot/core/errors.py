@@ -1,5 +1,7 @@
-"""The errors a user can meet. One base class; the CLI turns it into a message and an exit code."""
+"""Errors and diagnostics shown to the user. The CLI turns an AutopilotError into a message and an exit code."""
 
+import re
+from enum import Enum
 from typing import NamedTuple
 
 EXIT_DONE = 0
@@ -10,8 +12,8 @@ EXIT_UNREADABLE = 4
 EXIT_INTERRUPTED = 130
 
 
-class Place(NamedTuple):
-    """A spot in a file; lines and columns count from 1."""
+class Location(NamedTuple):
+    """A position in a file; lines and columns count from 1."""
 
     file: str
     line: int | None = None
@@ -23,7 +25,7 @@ class Place(NamedTuple):
 
 
 class AutopilotError(Exception):
-    """Something the user must know: what was found where, what was expected, what to type next."""
+    """An error for the user: message, location, what was found, what was expected, and a command that helps."""
 
     exit_code = EXIT_FAILED
 
@@ -31,25 +33,25 @@ class AutopilotError(Exception):
         self,
         message: str,
         *,
-        place: Place | None = None,
+        location: Location | None = None,
         found: str | None = None,
         expected: str | None = None,
         hint: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.location = location
         self.found = found
         self.expected = expected
         self.hint = hint
 
     def __str__(self) -> str:
-        return "\n".join((self.what, *_labelled(help=self.hint)))
+        return "\n".join((self.description, *_labelled(help=self.hint)))
 
     @property
-    def what(self) -> str:
-        """All but what to type next."""
-        head = f"{self.place}: {self.message}" if self.place else self.message
+    def description(self) -> str:
+        """The whole message except the hint."""
+        head = f"{self.location}: {self.message}" if self.location else self.message
         return "\n".join((head, *_labelled(found=self.found, expected=self.expected)))
 
 
@@ -58,16 +60,52 @@ def _labelled(**texts: str | None) -> list[str]:
 
 
 class UsageError(AutopilotError):
-    """The command line asked for something that does not exist or is ambiguous."""
+    """The command line names something that does not exist or is ambiguous."""
 
     exit_code = EXIT_USAGE
 
 
 class FileError(AutopilotError):
-    """A file cannot be read, or does not hold what it must."""
+    """A file cannot be read, or its content is invalid."""
 
     exit_code = EXIT_UNREADABLE
 
 
 class ConflictError(AutopilotError):
-    """A file changed under us, or another process holds it."""
+    """A file changed while it was being written, or another process has locked it."""
+
+
+# Diagnostics: problems a reader found in a file, with location and hint.
+
+
+class Severity(Enum):
+    ERROR = "error"  # the value cannot be used
+    WARNING = "warning"  # the value is used, but is probably not intended
+    NOTE = "note"  # worth knowing
+
+
+class Diagnostic(NamedTuple):
+    severity: Severity
+    code: str  # stable, kebab-case: `unknown-status`, `duplicate-key`
+    message: str
+    location: Location
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        tail = f"\n    help: {self.hint}" if self.hint else ""
+        return f"{self.location}: {self.severity.value}: {self.message} [{self.code}]{tail}"
+
+
+# Commands shown in hints. Words are quoted where needed: a story key may contain any character.
+
+_SAFE = re.compile(r"[\w.-]+", re.ASCII)
+
+
+def command(*words: str) -> str:
+    return " ".join(["bmad", *(word if _SAFE.fullmatch(word) else _quoted(word) for word in words)])
+
+
+def _quoted(word: str) -> str:
+    from shlex import quote
+
+    return quote(word)

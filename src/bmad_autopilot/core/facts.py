@@ -1,254 +1,254 @@
-"""What a decision is made from: how things stand with a lane, in words that can be counted.
+"""The facts a decision is based on: the state of a lane as small enums and booleans.
 
-Whoever observes fills these in from files, git, run directories and the clock; nothing here remembers anything."""
+The observers fill them in from files, git, run directories and the clock. Facts hold no history."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
-class Board(StrEnum):
+class BoardFact(StrEnum):
     FINE = "fine"
-    SPOILT = "spoilt"  # cannot be read since an agent's call; we hold what stood there before
+    CORRUPTED = "spoilt"  # unreadable since an agent call; we kept the earlier content
     UNREADABLE = "unreadable"
 
 
-class Target(StrEnum):
-    """What the lane has before it."""
+class TargetFact(StrEnum):
+    """What the lane has left to do."""
 
     STORY = "story"
-    LEFT_OUT = "left-out"  # nothing to do but stories that somebody parked, or whose status nobody understands
-    OVER = "over"
+    EXCLUDED = "left-out"  # only parked stories or stories with an unknown status are left
+    FINISHED = "over"
 
 
-class Epic(StrEnum):
-    BACKLOG = "backlog"  # its first story lifts it
-    UNDER_WAY = "under-way"
-    OPEN = "open"  # all its stories are over, and its row does not say so
+class EpicFact(StrEnum):
+    BACKLOG = "backlog"  # becomes in-progress with its first story
+    IN_PROGRESS = "under-way"
+    OPEN = "open"  # all its stories are done, but its row is not
     CLOSED = "closed"
-    UNLISTED = "unlisted"  # no row of its own, or none of our business
+    UNLISTED = "unlisted"  # has no row, or is not managed by us
 
 
-class Row(StrEnum):
-    """The story's row, beside what it should say at this point."""
+class RowFact(StrEnum):
+    """The story's row on the board, compared with the status it should have now."""
 
-    RIGHT = "right"
-    DUE = "due"  # ours to set
-    EDITED = "edited"  # a person has changed it, and that stands
-    UNPROVED = "unproved"  # it says done, and neither a step of this run nor a commit of the user's bears that out
-    GONE = "gone"
+    CORRECT = "right"
+    DUE = "due"  # we have to set it
+    EDITED = "edited"  # a person changed it, and their change wins
+    UNVERIFIED = "unproved"  # says done, but no step of this run and no commit of the user confirms it
+    REMOVED = "gone"
 
 
-class Question(StrEnum):
+class QuestionFact(StrEnum):
     NONE = "none"
     OPEN = "open"
     ANSWERED = "answered"
 
 
-class Rest(StrEnum):
-    """What keeps us from calling the agent just now, though it will pass by itself."""
+class BackoffFact(StrEnum):
+    """A temporary reason not to call an agent now."""
 
     NONE = "none"
     LIMIT = "limit"
     PAUSE = "pause"
 
 
-class Step(StrEnum):
+class StepFact(StrEnum):
     WORK = "work"
     REVIEW = "review"
-    TASKS = "tasks"  # of a flow: no call of its own, but the tasks that were planned
-    THROUGH = "through"  # by its row it has been through all of them, and no review is one of them
-    NONE = "none"  # it has been through all of them in this run, or nobody knows of any
+    TASKS = "tasks"  # of a flow: no agent call, but the planned tasks
+    ALL_DONE = "through"  # by its row all steps are done, and the workflow has no review
+    NONE = "none"  # all steps are done in this run, or the workflow has none
 
 
-class Call(StrEnum):
-    """The last call for this step, and what it came to once it was taken in."""
+class CallFact(StrEnum):
+    """The last agent call of this step, with its result once collected."""
 
-    NONE = "none"  # none yet, or the next one is due
+    NONE = "none"  # no call yet, or the next one is due
     RUNNING = "running"
-    ENDED = "ended"  # nobody has taken it in
-    GOOD = "good"  # it left what it owes; of a review: approved
-    CHANGES = "changes"  # a review that asks for changes
-    LACKING = "lacking"  # it ended well, and the evidence says otherwise
+    ENDED = "ended"  # its result is not collected yet
+    SUCCEEDED = "good"  # produced the required output; of a review: approved
+    CHANGES = "changes"  # a review requested changes
+    INCOMPLETE = "lacking"  # reported success, but the evidence contradicts it
     FAILED = "failed"
-    REFUSED = "refused"  # a limit, or a fault that passes: again as soon as nothing keeps us
+    REFUSED = "refused"  # rate limit or temporary failure: retry as soon as possible
     ASKED = "asked"
-    HOPELESS = "hopeless"  # no login, no money, no such program: another call cannot help
+    UNRECOVERABLE = "hopeless"  # no login, no credit, program missing: a retry cannot help
 
 
-class Gate(StrEnum):
-    """The project's own checks on this very tree."""
+class GateFact(StrEnum):
+    """The result of the project's checks on the current tree."""
 
-    PASSED = "passed"  # or not asked for at this point
+    PASSED = "passed"  # or not required at this point
     DUE = "due"
-    CODE = "code"  # failed, and the code can be mended
-    ENVIRONMENT = "environment"  # failed for a reason that no change to the code removes
-    SAME = "same"  # failed as it did before, on the same tree
-    RESTLESS = "restless"  # run again and again, and each time the tree was another one afterwards
+    CODE = "code"  # failed because of the code
+    ENVIRONMENT = "environment"  # failed for a reason no code change fixes
+    SAME = "same"  # failed again in the same way on the same tree
+    UNSTABLE = "restless"  # each run of the checks changed the tree
 
 
-class Commit(StrEnum):
+class CommitFact(StrEnum):
     NONE = "none"
     DUE = "due"
-    STEP = "step"  # what a completed step of a flow has left
+    STEP = "step"  # the output of a completed flow step
 
 
-class Decision(StrEnum):
-    """What a person has to decide before a flow goes on."""
+class DecisionFact(StrEnum):
+    """A decision a person must make before a flow continues."""
 
     NONE = "none"
-    FAILED = "failed"  # its state file says that the step has failed: it is not tried again by itself
-    OPTIONAL = "optional"  # whether the step is done at all
-    GATE = "gate"  # whether what a step has left is enough
-    BOUNDARY = "boundary"  # whether the next step begins in this session
+    FAILED = "failed"  # the state file says the step failed: no automatic retry
+    OPTIONAL = "optional"  # whether to run an optional step
+    GATE = "gate"  # whether the output of a step is sufficient
+    BOUNDARY = "boundary"  # whether the next step starts in this session
 
 
-class Delivery(StrEnum):
-    """Whether the epic is on its way to the base branch."""
+class DeliveryFact(StrEnum):
+    """Whether the epic is being delivered to the base branch."""
 
-    OFF = "off"  # not asked for, or its stories come first, or a round of mending is in hand
-    DUE = "due"  # its stories are over, and nothing is done about it yet
+    OFF = "off"  # not requested, stories are left, or a fix round is in progress
+    DUE = "due"  # its stories are done; delivery has not started
     ON = "on"
 
 
-class Forge(StrEnum):
+class ForgeFact(StrEnum):
     FINE = "fine"
-    AWAY = "away"  # it passes: no network, a limit, or what we did last cannot be seen there yet
-    REFUSED = "refused"  # no login, no permission, no such repository: a person's
+    UNAVAILABLE = "away"  # temporary: no network, a rate limit, or our last effect is not visible yet
+    REFUSED = "refused"  # no login, no permission, no such repository: needs a person
 
 
-class Line(StrEnum):
-    """Our branch, beside the remote's of that name."""
+class BranchFact(StrEnum):
+    """Our branch, compared with the remote branch of the same name."""
 
-    EVEN = "even"
-    AHEAD = "ahead"  # ours to push
-    FOREIGN = "foreign"  # somebody has pushed to it what we do not have
-    ALLOWED = "allowed"  # the same, and a person says that we may go on from it
+    IN_SYNC = "even"
+    AHEAD = "ahead"  # we have to push
+    FOREIGN = "foreign"  # the remote has commits of someone else
+    ALLOWED = "allowed"  # the same, and a person allowed us to build on them
 
 
-class Pull(StrEnum):
+class PullFact(StrEnum):
     NONE = "none"
     OPEN = "open"
     CLOSED = "closed"
-    RETARGETED = "retargeted"  # open, and somebody has set it to go to another branch
-    WANTED = "wanted"  # closed, and a person wants it opened again
+    RETARGETED = "retargeted"  # open, but its base was changed to another branch
+    REOPEN_REQUESTED = "wanted"  # closed, and a person asked to reopen it
     MERGED = "merged"
 
 
-class Proof(StrEnum):
-    """Of what was merged: the tree that was tested?"""
+class ProofFact(StrEnum):
+    """Whether the merged tree is the tested one."""
 
     NONE = "none"
     SAME = "same"
     DIFFERS = "differs"
 
 
-class Base(StrEnum):
-    IN = "in"  # all that the base branch holds is in ours
-    MOVED = "moved"  # it can be taken in
+class BaseFact(StrEnum):
+    UP_TO_DATE = "in"  # our branch contains the base branch
+    MOVED = "moved"  # it can be merged into ours
     CONFLICT = "conflict"
-    MENDABLE = "mendable"  # a conflict that an agent may resolve
-    RESTLESS = "restless"  # taken in as often as is reasonable, and moved again
+    RESOLVABLE = "mendable"  # a conflict an agent may resolve
+    UNSTABLE = "restless"  # moved again after the maximum number of merges
 
 
-class Ci(StrEnum):
-    """The forge's checks on the very commit that we have pushed. What is not known is not green."""
+class CiFact(StrEnum):
+    """The forge's checks on the commit we pushed. Unknown is not green."""
 
-    GREEN = "green"  # or none, where that is allowed
-    FRESH = "fresh"  # all that are there have passed, and more may appear yet
+    GREEN = "green"  # or no checks, where that is allowed
+    SETTLING = "fresh"  # all reported checks passed, but more may still appear
     PENDING = "pending"
-    LATE = "late"  # still pending after all patience
+    OVERDUE = "late"  # still pending after the timeout
     RED = "red"
-    FLAKY = "flaky"  # red, and may be run once more as it is
-    NONE = "none"  # no checks at all, and some are wanted
-    STOPPED = "stopped"  # waits for a person on the forge, or says what nobody understands
+    FLAKY = "flaky"  # red, and may be rerun without a change
+    NONE = "none"  # no checks, although some are required
+    STOPPED = "stopped"  # waits for a person on the forge, or has an unknown state
 
 
-class Review(StrEnum):
-    ENOUGH = "enough"
-    DUE = "due"  # to be asked for
-    WAITED = "waited"  # asked for, and not there yet
-    SILENT = "silent"  # not there after all patience
+class RequestedReviewFact(StrEnum):
+    SUFFICIENT = "enough"
+    DUE = "due"  # to be requested
+    PENDING = "waited"  # requested, not there yet
+    OVERDUE = "silent"  # not there after the timeout
 
 
-class Threads(StrEnum):
-    """What reviewers wrote and nobody has closed, the most urgent of it."""
+class ThreadsFact(StrEnum):
+    """The most urgent state among the unresolved review threads."""
 
     NONE = "none"
-    REPLY = "reply"  # an answer of ours that is not posted yet
-    RESOLVE = "resolve"  # answered by a commit that is on the head
-    OPEN = "open"  # an agent has to see to it
+    REPLY = "reply"  # our reply is not posted yet
+    RESOLVE = "resolve"  # a commit on the head answers it
+    OPEN = "open"  # an agent must address it
     DISPUTED = "disputed"  # the agent disagrees: a person decides
-    STRANGE = "strange"  # of somebody whom we do not listen to, or in a person's hands
+    UNTRUSTED = "strange"  # by an untrusted author, or left to a person
 
 
-class Merge(StrEnum):
-    """Whether it may be merged, as far as approval goes."""
+class MergeFact(StrEnum):
+    """Whether approvals and branch rules allow the merge."""
 
-    FREE = "free"
+    READY = "free"
     UNAPPROVED = "unapproved"
-    LATE = "late"  # not approved, not taken out of draft, not merged by hand or by the queue, after all patience
-    MANUAL = "manual"  # a person merges, or marks a draft as ready
-    QUEUED = "queued"  # the forge's own queue has it
-    REFUSED = "refused"  # the forge would not, as it stands
-    BLOCKED = "blocked"  # nothing of ours is missing, and the forge does not call it free
+    OVERDUE = "late"  # after the timeout: not approved, still a draft, or not merged by hand or queue
+    MANUAL = "manual"  # a person must merge, or mark the draft as ready
+    QUEUED = "queued"  # in the forge's merge queue
+    REFUSED = "refused"  # the forge refused the merge in this state
+    BLOCKED = "blocked"  # all our conditions are met, but the forge still blocks it
 
 
 class Facts(NamedTuple):
-    stop: bool = False  # somebody asked us to leave
-    pause: bool = False  # somebody asked us to leave before the next call
-    board: Board = Board.FINE
-    question: Question = Question.NONE
-    advance: bool = False  # the open question was answered in advance: by the settings
-    call: Call = Call.NONE
-    settings: bool = True  # as they were when the run began, or as somebody let them be
-    checkpoint: bool = False  # a person wants to be asked before what comes now
-    target: Target = Target.STORY
+    stop: bool = False  # a stop was requested
+    pause: bool = False  # a stop before the next call was requested
+    board: BoardFact = BoardFact.FINE
+    question: QuestionFact = QuestionFact.NONE
+    advance: bool = False  # the settings answer the open question (standing answer)
+    call: CallFact = CallFact.NONE
+    settings: bool = True  # unchanged since the run started, or the change was accepted
+    checkpoint: bool = False  # a human checkpoint applies before the next action
+    target: TargetFact = TargetFact.STORY
     begun: bool = True  # the story's baseline is recorded
-    left: bool = False  # an agent of another tool has asked something about it, which nobody has answered
-    row: Row = Row.RIGHT
-    ground: bool = True  # the branch we began on, no rebase under way, an identity to commit with
-    epic: Epic = Epic.UNDER_WAY
-    step: Step = Step.WORK
-    gate: Gate = Gate.PASSED
-    tries: bool = True  # another call of this step may be made
-    rounds: bool = True  # another review round
-    fixes: bool = True  # another call to mend what the checks found
-    rest: Rest = Rest.NONE
-    slot: bool = True  # an agent may be started: not as many are at work as are allowed at once
-    budget: bool = True  # there is money and time for another call
-    tidy: bool = True  # the work tree is as clean as this step's skill demands
-    commit: Commit = Commit.NONE
-    retrospective: bool = False  # it is due, and was asked for
-    attended: bool = True  # somebody is there to be asked
-    kept: bool = True  # a flow's state file says what it should
-    decision: Decision = Decision.NONE
-    one_step: bool = False  # a single step was asked for, and is done
-    delivery: Delivery = Delivery.OFF
-    forge: Forge = Forge.FINE
-    line: Line = Line.EVEN
-    pull: Pull = Pull.OPEN
-    proof: Proof = Proof.NONE
-    cleared: bool = False  # of a merged one: its branch is gone
+    left: bool = False  # another tool's agent left an unanswered question about it
+    row: RowFact = RowFact.CORRECT
+    ground: bool = True  # on the run's branch, no rebase in progress, a git identity
+    epic: EpicFact = EpicFact.IN_PROGRESS
+    step: StepFact = StepFact.WORK
+    gate: GateFact = GateFact.PASSED
+    tries: bool = True  # attempts of this step are left
+    rounds: bool = True  # review rounds are left
+    fixes: bool = True  # fix attempts for failed checks are left
+    rest: BackoffFact = BackoffFact.NONE
+    slot: bool = True  # a slot for an agent is free
+    budget: bool = True  # the budget allows another call
+    tidy: bool = True  # the work tree is as clean as this step's skill requires
+    commit: CommitFact = CommitFact.NONE
+    retrospective: bool = False  # due and requested
+    attended: bool = True  # a person can be asked
+    kept: bool = True  # the flow's state file is up to date
+    decision: DecisionFact = DecisionFact.NONE
+    one_step: bool = False  # only one step was requested, and it is done
+    delivery: DeliveryFact = DeliveryFact.OFF
+    forge: ForgeFact = ForgeFact.FINE
+    line: BranchFact = BranchFact.IN_SYNC
+    pull: PullFact = PullFact.OPEN
+    proof: ProofFact = ProofFact.NONE
+    cleared: bool = False  # the branch of the merged pull request is deleted
     labelled: bool = True
-    aim: bool = True  # its base is the branch that it should go to
-    base: Base = Base.IN
-    here: bool = True  # the work tree stands on our branch
-    usable: bool = True  # of the work tree: nothing has been in the way there for too long
-    # Where nobody has looked, nothing is green, reviewed or approved.
-    ci: Ci = Ci.PENDING
-    review: Review = Review.WAITED
-    threads: Threads = Threads.NONE
-    merge: Merge = Merge.UNAPPROVED
-    turn: bool = True  # of all that are ready to be merged, none comes before it
-    robot: bool = True  # there is none that would approve it, or it was started
+    aim: bool = True  # the pull request has the right base branch
+    base: BaseFact = BaseFact.UP_TO_DATE
+    here: bool = True  # our branch is checked out
+    usable: bool = True  # the work tree has not been unusable for too long
+    # Without an observation nothing counts as green, reviewed or approved.
+    ci: CiFact = CiFact.PENDING
+    review: RequestedReviewFact = RequestedReviewFact.PENDING
+    threads: ThreadsFact = ThreadsFact.NONE
+    merge: MergeFact = MergeFact.UNAPPROVED
+    turn: bool = True  # first in line among the lanes ready to merge
+    robot: bool = True  # the auto-approve workflow was started, or there is none
 
-    def told(self) -> dict[str, object]:
-        """Those that are not as they usually are."""
+    def non_default(self) -> dict[str, object]:
+        """The facts that differ from their defaults."""
         usual = self._field_defaults
         return {name: value for name, value in self._asdict().items() if value != usual[name]}
 
 
-VALUES: dict[str, tuple[object, ...]] = {
+FACT_VALUES: dict[str, tuple[object, ...]] = {
     name: tuple(kind) if issubclass(kind, StrEnum) else (False, True)
     for name, kind in Facts.__annotations__.items()
 }

@@ -1,12 +1,12 @@
-"""What the state file of a flow says, as data. runs/ reads and writes it, workflows/ finds the place by it."""
+"""The content of a flow's state file as data. runs/ reads and writes it; workflows/ derives the position."""
 
 from typing import NamedTuple
 
-from .diagnostics import Diagnostic
+from .errors import Diagnostic
 
 
-class Completed(NamedTuple):
-    """A row of Completed Steps, its cells as they stand there."""
+class CompletedStep(NamedTuple):
+    """A row of the Completed Steps table, cells as written."""
 
     step: str
     name: str
@@ -14,8 +14,8 @@ class Completed(NamedTuple):
     outcome: str
 
 
-class Retry(NamedTuple):
-    """A row of the Retry Log."""
+class RetryEntry(NamedTuple):
+    """A row of the Retry Log table."""
 
     attempt: str
     step: str
@@ -36,12 +36,12 @@ class FlowState(NamedTuple):
     flow: str = ""
     step: str = ""  # "3", "done": as written, trimmed
     name: str = ""
-    status: str = ""  # not_started, in_progress, completed, skipped, failed, or whatever stands there
+    status: str = ""  # not_started, in_progress, completed, skipped, failed, or any other text
     sub_step: str = ""
     retry_count: int = 0
-    completed: tuple[Completed, ...] = ()
+    completed: tuple[CompletedStep, ...] = ()
     decisions: tuple[str, ...] = ()
     last: LastSession = LastSession()
-    retries: tuple[Retry, ...] = ()
+    retries: tuple[RetryEntry, ...] = ()
     blockers: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -1,15 +1,15 @@
-"""Keys and numbers. A story is matched by number and shown by key.
+"""Keys and numbers of board rows. A story is matched by number and displayed by key.
 
-A *key* is what a file says (`1-2-account-management`, `epic-0-5`, `TD-15b-3-cleanup`); a *number* is what it
-means (`1.2`, `0.5`, `15b.td.3`): lower case, dots, no leading zeros. Two files speak of the same story when
-the numbers are equal, whatever the slugs say.
+A *key* is the text in a file (`1-2-account-management`, `epic-0-5`, `TD-15b-3-cleanup`); a *number* is what it
+means (`1.2`, `0.5`, `15b.td.3`): lower case, dots, no leading zeros. Two files refer to the same story when
+the numbers are equal, even if the slugs differ.
 """
 
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .statuses import Kind
+from .statuses import RowKind
 
 Order = tuple[int | str, ...]
 
@@ -23,25 +23,26 @@ SEPARATORS = re.compile(r"[-._·\s]+")
 _TOKEN = re.compile(r"(\d*)(\D*)")
 
 
-class Identity(NamedTuple):
-    """What a key of the board names."""
+class RowIdentity(NamedTuple):
+    """The row a board key stands for."""
 
-    kind: Kind
-    epic: str | None  # the epic's number, None for a row that belongs to none
+    kind: RowKind
+    epic: str | None  # the epic's number; None for a row outside any epic
     number: str  # the row's own number; for a row without one, the key itself
     order: tuple[Order, Order]  # natural order: 1-2 before 1-10, 1-4b after 1-4, epic 2.5 between 2 and 3
 
 
-Identified = tuple[Kind, str | None, str, tuple[Order, Order]]  # an Identity's fields, for boards of thousands
+# The fields of a RowIdentity as a plain tuple: faster on boards with thousands of rows.
+IdentityTuple = tuple[RowKind, str | None, str, tuple[Order, Order]]
 
 
-def number_of(text: str) -> str:
+def normalize_number(text: str) -> str:
     """The number a label stands for: `0-5` and `0.5` are `0.5`, `01` is `1`, `1A` is `1a`."""
     parts = [part for part in SEPARATORS.split(text.strip().lower()) if part]
     return ".".join(part.lstrip("0") or "0" if part[0] == "0" and part.isdigit() else part for part in parts)
 
 
-def natural(number: str) -> Order:
+def natural_order(number: str) -> Order:
     """A sort key under which numbers compare as numbers and letters as letters."""
     order: list[int | str] = []
     for part in number.split("."):
@@ -51,19 +52,19 @@ def natural(number: str) -> Order:
     return tuple(order)
 
 
-def identify(keys: Iterable[str]) -> dict[str, Identity]:
-    """Say what each key of one board names. Which epics the board declares decides how a key is cut:
-    `0-5-1-x` is story 1 of epic 0.5 where there is an `epic-0-5`, else story 5 of epic 0."""
+def identify(keys: Iterable[str]) -> dict[str, RowIdentity]:
+    """Identify each key of one board. The epics the board declares decide how a key is split:
+    `0-5-1-x` is story 1 of epic 0.5 if there is an `epic-0-5`, otherwise story 5 of epic 0."""
     keys = list(keys)
-    return {key: Identity(*found) for key, found in zip(keys, identify_all(keys), strict=True)}
+    return {key: RowIdentity(*found) for key, found in zip(keys, identify_all(keys), strict=True)}
 
 
-def identify_all(keys: list[str]) -> list[Identified]:
-    """The same for each key of a list, in its order. Nearly every board has whole epic numbers, one story to a
-    number and no other keys; whatever else there is takes the careful way."""
+def identify_all(keys: list[str]) -> list[IdentityTuple]:
+    """Like `identify`, as a list in the order of the keys. Fast path for boards with whole epic numbers, one story
+    per number and no other keys, which are nearly all; the rest goes to key_variants."""
     parts = _PARTS.findall("\n".join(keys))
     orders: dict[str, Order] = {}
-    result: list[Identified] = []
+    result: list[IdentityTuple] = []
     numbers = []
     for first, story, suffix, epic, retro in parts:
         own = first or epic
@@ -75,14 +76,14 @@ def identify_all(keys: list[str]) -> list[Identified]:
         if first:
             number = f"{first}.{story}{suffix}"
             numbers.append(number)
-            result.append((Kind.STORY, first, number, (order, (int(story), suffix))))
+            result.append((RowKind.STORY, first, number, (order, (int(story), suffix))))
         elif retro:
-            result.append((Kind.RETROSPECTIVE, epic, epic, (order, (LAST + 1, ""))))
+            result.append((RowKind.RETROSPECTIVE, epic, epic, (order, (LAST + 1, ""))))
         else:
-            result.append((Kind.EPIC, epic, epic, (order, ())))
+            result.append((RowKind.EPIC, epic, epic, (order, ())))
     if len(result) == len(keys) and len(set(numbers)) == len(numbers):
         return result
-    from .odd_keys import identify_carefully
+    from .key_variants import identify_irregular
 
-    found = identify_carefully(keys)
+    found = identify_irregular(keys)
     return [found[key] for key in keys]

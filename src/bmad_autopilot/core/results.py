@@ -1,17 +1,17 @@
-"""How agent calls, stories and epics ended."""
+"""Public results of agent calls, stories and epics."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """How one agent call ended: success, failed, timeout or intervention_needed; `running` where nobody waited."""
+    """The result of one agent call: success, failed, timeout or intervention_needed; `running` if not awaited."""
 
     status: str
     story_id: str
     exit_code: int | None = None
-    outcome: str = ""  # the word for how the agent itself ended: limit, auth, stalled, …
-    message: str = ""  # one line for a person
+    outcome: str = ""  # how the agent process ended: limit, auth, stalled, …
+    message: str = ""  # one line for the user
 
 
 @dataclass(frozen=True)

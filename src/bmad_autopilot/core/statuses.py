@@ -1,11 +1,11 @@
-"""Statuses as data: canonical ones, their synonyms, parked ones. An unknown status is a value, not a crash."""
+"""Statuses of board rows: canonical words, synonyms, parked words. An unknown status is a value, not an error."""
 
 from enum import Enum
 from typing import NamedTuple
 
 
-class Kind(Enum):
-    """What a row of the board is."""
+class RowKind(Enum):
+    """The kind of a board row."""
 
     EPIC = "epic"
     STORY = "story"
@@ -26,12 +26,17 @@ OPTIONAL = "optional"
 PARKED = "parked"
 UNKNOWN = "unknown"
 
-STORY_LIFE = (BACKLOG, READY, IN_PROGRESS, REVIEW, DONE)
-EPIC_LIFE = (BACKLOG, IN_PROGRESS, DONE)
-RETRO_LIFE = (OPTIONAL, DONE)
-LIFE = {Kind.STORY: STORY_LIFE, Kind.EPIC: EPIC_LIFE, Kind.RETROSPECTIVE: RETRO_LIFE, Kind.OTHER: STORY_LIFE}
+STORY_LIFECYCLE = (BACKLOG, READY, IN_PROGRESS, REVIEW, DONE)
+EPIC_LIFECYCLE = (BACKLOG, IN_PROGRESS, DONE)
+RETROSPECTIVE_LIFECYCLE = (OPTIONAL, DONE)
+LIFECYCLES = {
+    RowKind.STORY: STORY_LIFECYCLE,
+    RowKind.EPIC: EPIC_LIFECYCLE,
+    RowKind.RETROSPECTIVE: RETROSPECTIVE_LIFECYCLE,
+    RowKind.OTHER: STORY_LIFECYCLE,
+}
 
-# Written by older BMAD versions or by people; the meaning is not in doubt.
+# Written by older BMAD versions or by people; the meaning is unambiguous.
 SYNONYMS = {
     "drafted": READY,
     "ready": READY,
@@ -46,14 +51,14 @@ SYNONYMS = {
     "todo": BACKLOG,
 }
 
-# A story somebody took out of the row on purpose. It does not hold up the next one, and nobody starts it.
+# A story taken out of the sequence on purpose: it is never started and does not block the next one.
 PARKED_WORDS = frozenset(
     "absorbed archived awaiting-operator blocked cancelled canceled deferred deprecated descoped dropped "
     "future-backlog merged on-hold parked paused postponed removed skipped split superseded wont-do".split()
 )
 PARKED_PREFIXES = ("moved-to-", "merged-into-", "split-into-", "superseded-by-", "deferred-to-")
 
-# Not a status we act on, but close enough to suggest one.
+# Words we do not act on, but for which we can suggest a status.
 _SUGGESTIONS = {
     "deployed": DONE,
     "shipped": DONE,
@@ -74,8 +79,8 @@ _SUGGESTIONS = {
 }
 
 
-class Status(NamedTuple):
-    """A status as written and as understood."""
+class RowStatus(NamedTuple):
+    """A status as written and its canonical meaning."""
 
     raw: str
     meaning: str  # one of the canonical words, PARKED or UNKNOWN
@@ -85,34 +90,34 @@ class Status(NamedTuple):
         return self.meaning not in (PARKED, UNKNOWN) and self.raw != self.meaning
 
 
-_CANONICAL = {word: Status(word, word) for word in (*STORY_LIFE, OPTIONAL)}
+_CANONICAL = {word: RowStatus(word, word) for word in (*STORY_LIFECYCLE, OPTIONAL)}
 
 
-def read_status(raw: str, kind: Kind = Kind.RETROSPECTIVE) -> Status:
-    """Understand one status word. Never fails."""
+def read_status(raw: str, kind: RowKind = RowKind.RETROSPECTIVE) -> RowStatus:
+    """Parse one status word. Never fails."""
     known = _CANONICAL.get(raw)
     if known is not None:
-        # A story marked optional waits until somebody wants it; only a retrospective is optional by nature.
-        return known if raw != OPTIONAL or kind is Kind.RETROSPECTIVE else Status(raw, PARKED)
-    word = plain_word(raw)
+        # `optional` is regular for a retrospective; an optional story is parked.
+        return known if raw != OPTIONAL or kind is RowKind.RETROSPECTIVE else RowStatus(raw, PARKED)
+    word = normalize_word(raw)
     if word in _CANONICAL:
-        return Status(raw, word)
+        return RowStatus(raw, word)
     if word in SYNONYMS:
-        return Status(raw, SYNONYMS[word])
+        return RowStatus(raw, SYNONYMS[word])
     if word in PARKED_WORDS or word.startswith(PARKED_PREFIXES):
-        return Status(raw, PARKED)
-    return Status(raw, UNKNOWN)
+        return RowStatus(raw, PARKED)
+    return RowStatus(raw, UNKNOWN)
 
 
-def plain_word(raw: str) -> str:
+def normalize_word(raw: str) -> str:
     return "-".join(raw.strip().lower().replace("_", " ").replace("-", " ").split())
 
 
-def suggest_status(raw: str, kind: Kind = Kind.STORY) -> str | None:
-    """The canonical status somebody probably meant, or None."""
-    word = plain_word(raw)
-    life = LIFE[kind]
-    if kind is Kind.EPIC and word in (READY, REVIEW):  # a story's word: the epic has begun and is not over
+def suggest_status(raw: str, kind: RowKind = RowKind.STORY) -> str | None:
+    """The canonical status that was probably intended, or None."""
+    word = normalize_word(raw)
+    life = LIFECYCLES[kind]
+    if kind is RowKind.EPIC and word in (READY, REVIEW):  # a story's status: the epic is in progress
         return IN_PROGRESS
     for candidate in (_SUGGESTIONS.get(word), SYNONYMS.get(word)):
         if candidate in life:
@@ -128,7 +133,7 @@ def suggest_status(raw: str, kind: Kind = Kind.STORY) -> str | None:
     return close[0] if close else None
 
 
-def rank(meaning: str, kind: Kind = Kind.STORY) -> int:
-    """How far along a status is; -1 where it has no place in that life (parked, unknown)."""
-    life = LIFE[kind]
+def status_rank(meaning: str, kind: RowKind = RowKind.STORY) -> int:
+    """The position of a status in its lifecycle; -1 if it is not part of it (parked, unknown)."""
+    life = LIFECYCLES[kind]
     return life.index(meaning) if meaning in life else -1

@@ -1,7 +1,7 @@
-"""Linux itself tells which files have changed: one line to it for the whole process, and nothing to do meanwhile.
+"""File events from Linux's inotify: one instance and one thread for the whole process, idle between events.
 
-watchfiles looks a hundred times a second for each watch whether something has come: two tenths of a percent of a
-core, which twenty lanes pay twenty times. It stays for systems without this."""
+watchfiles polls a hundred times a second for each watch: 0.2 % of a core, which twenty lanes pay twenty times. It
+is the fallback for systems without inotify."""
 
 import ctypes
 import os
@@ -14,13 +14,13 @@ from functools import cache
 
 CLOEXEC = 0o2000000
 ONLY_FOLDERS = 0x01000000
-OVERFLOWN, FORGOTTEN = 0x4000, 0x8000  # more came than was kept; the folder is gone
-CHANGES = 0x002 | 0x040 | 0x080 | 0x100 | 0x200  # written, moved from, moved to, made, removed
-HEAD = struct.Struct("iIII")
-AT_ONCE = 64 * 1024
-QUIET_MS, BURST_MS = 10, 50  # writers truncate and then write: told when it is quiet again, or after this long
+QUEUE_OVERFLOW, WATCH_REMOVED = 0x4000, 0x8000  # IN_Q_OVERFLOW; IN_IGNORED: the folder is gone
+CHANGES = 0x002 | 0x040 | 0x080 | 0x100 | 0x200  # modified, moved from, moved to, created, deleted
+EVENT_HEADER = struct.Struct("iIII")
+READ_BYTES = 64 * 1024
+QUIET_MS, BURST_MS = 10, 50  # writers truncate and then write: notify when it is quiet again, or after a burst
 
-Tell = Callable[[], None]
+Callback = Callable[[], None]
 
 
 class Inotify:
@@ -30,24 +30,26 @@ class Inotify:
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "no inotify to be had")
         self._lock = threading.Lock()
-        self._told: dict[tuple[int, str], set[Tell]] = {}  # watched folder and name in it → who is told
+        self._callbacks: dict[tuple[int, str], set[Callback]] = {}  # watched folder and name in it → callbacks
         threading.Thread(target=self._listen, name="inotify", daemon=True).start()
 
-    def add(self, paths: Iterable[str], tell: Tell) -> None:
-        """Folders that are not there, or beyond what the system allows, are left out. `tell` must not wait."""
+    def add(self, paths: Iterable[str], callback: Callback) -> None:
+        """Skips folders that do not exist or exceed the system's limit. The callback must not block."""
         with self._lock:
             for folder, name in map(os.path.split, paths):
                 mask = CHANGES | ONLY_FOLDERS
-                watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), mask)  # known: as before
+                watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), mask)  # known: same watch
                 if watch >= 0:
-                    self._told.setdefault((watch, name), set()).add(tell)
+                    self._callbacks.setdefault((watch, name), set()).add(callback)
 
-    def remove(self, tell: Tell) -> None:
-        """It is not told again once this is over."""
+    def remove(self, callback: Callback) -> None:
+        """The callback is not called again once this returns."""
         with self._lock:
-            before = {watch for watch, _ in self._told}
-            left = {key: others for key, told in self._told.items() if (others := told - {tell})}
-            self._told = left
+            before = {watch for watch, _ in self._callbacks}
+            left = {
+                key: others for key, callbacks in self._callbacks.items() if (others := callbacks - {callback})
+            }
+            self._callbacks = left
             for watch in before - {watch for watch, _ in left}:
                 self._libc.inotify_rm_watch(self._fd, watch)
 
@@ -55,25 +57,25 @@ class Inotify:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         while True:
-            found = self._affected(os.read(self._fd, AT_ONCE))
+            found = self._affected(os.read(self._fd, READ_BYTES))
             for _ in range(BURST_MS // QUIET_MS):
                 if not found or not poll.poll(QUIET_MS):
                     break
-                found |= self._affected(os.read(self._fd, AT_ONCE))
+                found |= self._affected(os.read(self._fd, READ_BYTES))
             with self._lock:
-                for tell in {tell for key in found for tell in self._told.get(key, ())}:
-                    tell()
+                for callback in {callback for key in found for callback in self._callbacks.get(key, ())}:
+                    callback()
 
     def _affected(self, data: bytes) -> set[tuple[int, str]]:
-        """What somebody is told of."""
+        """The watched files that these events concern."""
         found: set[tuple[int, str]] = set()
         with self._lock:
             for watch, what, name in _events(data):
-                if what & OVERFLOWN:
-                    found |= self._told.keys()
-                elif what & FORGOTTEN:
-                    found |= {key for key in self._told if key[0] == watch}
-                elif (watch, name) in self._told:
+                if what & QUEUE_OVERFLOW:
+                    found |= self._callbacks.keys()
+                elif what & WATCH_REMOVED:
+                    found |= {key for key in self._callbacks if key[0] == watch}
+                elif (watch, name) in self._callbacks:
                     found.add((watch, name))
         return found
 
@@ -81,17 +83,17 @@ class Inotify:
 def _events(data: bytes) -> Iterator[tuple[int, int, str]]:
     at = 0
     while at < len(data):
-        watch, what, _, length = HEAD.unpack_from(data, at)
-        at += HEAD.size + length
+        watch, what, _, length = EVENT_HEADER.unpack_from(data, at)
+        at += EVENT_HEADER.size + length
         yield watch, what, os.fsdecode(data[at - length : at].rstrip(b"\0"))
 
 
 @cache
 def inotify() -> Inotify | None:
-    """This process's; None: there is none here. What Windows' drives hold is not told of by a Linux on Windows."""
+    """This process's instance; None: not available. WSL reports no events for files on Windows drives."""
     if sys.platform != "linux" or "microsoft" in os.uname().release.lower():
         return None
     try:
         return Inotify()
-    except (OSError, AttributeError):  # none left, or a C library without it
+    except (OSError, AttributeError):  # no instance left, or a C library without inotify
         return None

@@ -1,52 +1,53 @@
-"""The loop: observe, decide, perform, record.
+"""The loop of one lane: observe, decide, perform, record.
 
-Each turn looks at how things are and never at what we remember having done; what we know of this run is its
-journal. After a crash at any point it begins again with just that."""
+Each tick observes the actual state and keeps no memory besides the run's journal. After a crash at any point it
+continues from that."""
 
 from typing import Any
 
-from ..core.decide import WAITS, decide
+from ..core.decide import WAIT_ACTIONS, decide
 from ..core.errors import AutopilotError
-from ..core.folding import apply, fold
-from ..core.records import RunRecord
-from .doors import Doors
+from ..core.journal_fold import apply_entry, fold
+from ..core.run_record import RunRecord
 from .lane import Lane
-from .observing import observe
-from .performing import perform
+from .observe import observe
+from .perform import perform
+from .ports import Ports
 
 PENDING = "pending"
-MAX_TURNS = 100_000  # of one run's supervisor: a night has some thousand
-MAX_SAME = 50  # the same row of the table in a row, waits apart
+MAX_TURNS = 100_000  # of one run's supervisor: a night takes a few thousand
+MAX_REPEATS = 50  # consecutive ticks with the same rule, not counting waits
 
 
 class LaneLoop:
-    """One lane, looked after until it ends, waits for a person, or is left."""
+    """Runs one lane until it ends, waits for a person, or is left."""
 
-    def __init__(self, doors: Doors, lane: Lane) -> None:
-        self.doors = doors
+    def __init__(self, ports: Ports, lane: Lane) -> None:
+        self.ports = ports
         self.lane = lane
-        self.run: RunRecord = fold(doors.entries())
-        self.waited_for = ""
-        self._decided: dict[str, Any] = {}  # said with the first entry of a turn: `bmad runs why` shows it
+        self.run: RunRecord = fold(ports.entries())
+        self.awaited_question = ""
+        self._decided: dict[str, Any] = {}  # added to a tick's first entry: `bmad runs why` shows it
 
     def note(self, kind: str, /, **data: Any) -> None:
-        """On disk first: only what is recorded counts."""
-        said, self._decided = self._decided, {}
-        at = self.doors.note(kind, {**data, **said})
-        apply(self.run, kind, data, at)
+        """Append to the journal on disk first, then apply the entry to the run record."""
+        decision, self._decided = self._decided, {}
+        at = self.ports.note(kind, {**data, **decision})
+        apply_entry(self.run, kind, data, at)
 
-    def to_end(self) -> str:
-        """How it ended: completed, not-done, failed, left, waiting (for a person), handed-over."""
+    def run_to_end(self) -> str:
+        """Tick until the lane ends: completed, not-done, failed, left, waiting (for a person),
+        pending (its pull request waits), handed-over."""
         last, same = "", 0
         for _ in range(MAX_TURNS):
-            look = observe(self.doors, self.lane, self.run)
-            rule = decide(look.facts)
-            same = same + 1 if rule.name == last and rule.action not in WAITS else 0
-            if same > MAX_SAME:
+            observation = observe(self.ports, self.lane, self.run)
+            rule = decide(observation.facts)
+            same = same + 1 if rule.name == last and rule.action not in WAIT_ACTIONS else 0
+            if same > MAX_REPEATS:
                 break
             last = rule.name
-            self._decided = {"decided": {"rule": rule.name, "facts": look.facts.told()}}
-            ending = perform(self, look, rule)
+            self._decided = {"decided": {"rule": rule.name, "facts": observation.facts.non_default()}}
+            ending = perform(self, observation, rule)
             if ending == PENDING and rule.wait is None:
                 raise AutopilotError(f"{rule.name} waits, and nothing ends that wait", hint="this is a defect")
             if ending is not None:

@@ -1,1 +1,1 @@
-"""Evidence: what a step left behind, judged by us and not by whoever did it."""
+"""Gates: check the evidence of a step's work, independently of the agent that did it."""

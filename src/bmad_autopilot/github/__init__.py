@@ -1,1 +1,1 @@
-"""git and GitHub: one door to each."""
+"""GitHub: the forge port, its adapter over gh, and the auto-approve workflow."""

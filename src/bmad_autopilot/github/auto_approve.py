@@ -1,21 +1,29 @@
 """The auto-approve workflow and its gate script, as `bmad init --github` writes them.
 
-The script holds the sources of four modules one after another, their imports of each other taken out, so that what
-judges on GitHub is what judges here. No action of anybody is used: the script is fetched with gh from the default
-branch, so nothing of the pull request is ever checked out or run."""
+The script concatenates the sources of four modules without their imports of each other, so that the same code
+decides on GitHub and here. It uses no third-party action: the workflow fetches the script with gh from the default
+branch, so no code of the pull request is checked out or run."""
 
 import ast
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..files import read_text
-from .approval import COPILOT, GATE_SCRIPT, GATE_WORKFLOW, Rules
-from .gate_running import WORKFLOW_FILE, Pace
+from ..io.files import read_text
+from .approval import COPILOT, GATE_SCRIPT, GATE_WORKFLOW, CheckFact, ReviewFact, Rules, Situation
+from .forge import Pull, PullReview, RemoteCheck
+from .gate_runner import WORKFLOW_FILE, Pace
 
 MARK = "Written by `bmad init --github`, and written anew by it. Remove this line to keep a text of your own."
 WORKFLOW_PATH = f".github/workflows/{WORKFLOW_FILE}"
 SETTING = "Settings → Actions → General → Allow GitHub Actions to create and approve pull requests"
-_PARTS = ("approval.py", "pull_content.py", "gate_reading.py", "gate_running.py")
+# Heading in the generated script → source file. Headings never change: existing projects' scripts would differ.
+_PARTS = {
+    "approval.py": "approval.py",
+    "pull_content.py": "pull_content.py",
+    "gate_reading.py": "gate_reader.py",
+    "gate_running.py": "gate_runner.py",
+}
 _SLACK_MINUTES = 10
 _RULES, _PACE = Rules(), Pace()
 
@@ -32,12 +40,12 @@ def auto_approve_files(rules: Rules = _RULES, pace: Pace = _PACE) -> list[Genera
     ]
 
 
-def is_ours(text: bytes) -> bool:
+def is_generated(text: bytes) -> bool:
     return MARK.encode() in text
 
 
 def script_text(rules: Rules, pace: Pace) -> str:
-    parts = [f"# --- {name} ---\n\n{_without_our_imports(_source(name))}" for name in _PARTS]
+    parts = [f"# --- {heading} ---\n\n{_without_our_imports(_source(file))}" for heading, file in _PARTS.items()]
     return (
         f"#!/usr/bin/env python3\n# {MARK}\n"
         f'"""May a robot approve this pull request? Run by {WORKFLOW_PATH}."""\n\n'
@@ -72,8 +80,8 @@ def workflow_text(pace: Pace) -> str:
     )
 
 
-# Values reach the shell by `env` alone. The default branch, not the pull request's base: the base of a stacked one
-# is a branch that nobody has reviewed.
+# Values reach the shell through `env` only. Uses the default branch, not the pull request's base: the base of a
+# stacked pull request is an unreviewed branch.
 _WORKFLOW = """\
 # {mark}
 # A robot approves pull requests of the autopilot: ten minutes after the last content push, when Copilot has
@@ -137,3 +145,45 @@ jobs:
           ATTEMPT: ${{{{ inputs.attempt }}}}
         run: python3 "$RUNNER_TEMP/auto-approve-gate.py"
 """
+
+
+# Converts a pull request from the forge port into the input of the auto-approve rules.
+
+
+def build_situation(
+    pull: Pull, now: float, files: Sequence[str], *, content: Sequence[str] = (), pushed: float = 0.0
+) -> Situation:
+    """`content`: earlier heads that differ from this one only by clean merges of the base, as determined by git;
+    `pushed`: arrival time of the first of them. Without them every push counts as content."""
+    return Situation(
+        now=now,
+        head=pull.head,
+        pushed=pushed or pull.pushed,
+        arrived=pull.pushed,
+        head_ref=pull.head_ref,
+        state=pull.state.value,
+        is_draft=pull.is_draft,
+        is_foreign=pull.is_from_fork,
+        unresolved=sum(not thread.is_resolved for thread in pull.threads),
+        content=(pull.head, *content),
+        checks=tuple(map(check_fact, pull.checks)),
+        reviews=tuple(map(review_fact, pull.reviews)),
+        files=tuple(files),
+    )
+
+
+def check_fact(check: RemoteCheck) -> CheckFact:
+    return CheckFact(check.name, check.state.value, check.required, is_own=check.workflow == GATE_WORKFLOW)
+
+
+def review_fact(review: PullReview) -> ReviewFact:
+    author = review.author
+    return ReviewFact(
+        author.login,
+        author.is_bot,
+        author.association,
+        review.state.value,
+        review.commit,
+        review.at,
+        review.number,
+    )

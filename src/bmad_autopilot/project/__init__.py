@@ -1,1 +1,1 @@
-"""Find the project: its root, its BMAD version and era, its folders, its configuration, its skills."""
+"""Finds the project: its root, BMAD version and era, folders, configuration and skills."""

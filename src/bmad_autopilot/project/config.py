@@ -1,29 +1,27 @@
-"""The project's settings: bmad-autopilot.toml, then the bash autopilot's old file, then defaults."""
+"""The project's settings, from bmad-autopilot.toml, then the bash autopilot's old file, then defaults."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..core.diagnostics import Diagnostic
-from .layers import Setting
-from .root import Root
-from .traces import CONFIG_NAME
-
-if TYPE_CHECKING:
-    from .custom import CustomAgent, CustomLauncher, CustomStep, CustomWorkflow, FlowFile, StandingAnswer
+from ..core.errors import Diagnostic
+from .bmad_settings import Setting
+from .root import CONFIG_NAME, Root
 
 ROLES = ("sm", "dev", "revisor", "qa")
-MOST_AT_ONCE = 50  # agents
-ALL = "all"  # the answers that hold for every skill, the choice that holds for every cause
+MAX_PARALLEL = 50  # agents
+ALL = "all"  # key of the answers for every skill, and of the choice for every cause
 
 
 class Role(NamedTuple):
-    """Who does one kind of step; None stands for the project's agent and the agent's own model."""
+    """The agent and model for one kind of step; None: the project's agent, the agent's own model."""
 
     agent: str | None = None
     model: str | None = None
-    launcher: str | None = None  # None: the agent's own, else here on this machine
+    launcher: str | None = None  # None: the agent's own, else this machine
     fallback: str | None = None  # None: the project's
 
 
@@ -37,7 +35,7 @@ class Commands(NamedTuple):
 
 
 class CommandSettings(NamedTuple):
-    """`[commands]` as the settings file has it. None: the key is not set, and the detected commands count."""
+    """The `[commands]` table. None: the key is not set, and the commands are detected."""
 
     install: str | None = None
     check: tuple[str, ...] | None = None
@@ -45,10 +43,10 @@ class CommandSettings(NamedTuple):
     build: tuple[str, ...] | None = None
 
 
-class GitHub(NamedTuple):
-    """How pull requests are watched and answered."""
+class GitHubSettings(NamedTuple):
+    """How the autopilot watches and answers pull requests."""
 
-    check_interval: int = 10  # seconds between two looks
+    check_interval: int = 10  # seconds between two polls
     check_grace: int = 120  # seconds
     review_patience: int = 30  # minutes
     check_patience: int = 60  # minutes
@@ -64,7 +62,7 @@ class GitHub(NamedTuple):
 
 
 class WorktreeSettings(NamedTuple):
-    """The folders that lanes work in, beside the checkout."""
+    """The lanes' worktrees, beside the checkout."""
 
     folder: str | None = None  # None: `<repository>.worktrees` beside the checkout
     copy: tuple[str, ...] = ()  # globs
@@ -73,22 +71,22 @@ class WorktreeSettings(NamedTuple):
 
 
 class Config(NamedTuple):
-    """Every setting with its default; schema.py describes them, settings_file.py reads them."""
+    """Every setting with its default; config_schema.py describes them, config_reader.py reads them."""
 
     path: str | None = None  # None: there is no file
     board: Setting | None = None
     workflow: str = "auto"
     agent: str = "claude"
-    base_branch: str | None = None  # None: asked of git
+    base_branch: str | None = None  # None: determined by git
     stale_days: int = 7
-    fallback: str | None = None  # None: a limit of the agent's account is waited for
+    fallback: str | None = None  # None: wait until the limit of the agent's account is over
     delivery: str = "github"
     merge: str = "when-approved"
     require_review: str = "copilot"
     require_checks: bool = True
     dependencies: str = "order"
     parallel: int = 0  # agents at once, each in a worktree; 0: one epic at a time, in the checkout
-    github: GitHub = GitHub()
+    github: GitHubSettings = GitHubSettings()
     worktrees: WorktreeSettings = WorktreeSettings()
     roles: Mapping[str, Role] = MappingProxyType(dict.fromkeys(ROLES, Role()))
     commands: CommandSettings = CommandSettings()
@@ -98,8 +96,8 @@ class Config(NamedTuple):
     check_timeout: int = 20
     max_review_rounds: int = 3
     max_check_fixes: int = 3
-    max_cost: float | None = None  # dollars a run; None: no cap
-    max_hours: float | None = None  # a run; None: no cap
+    max_cost: float | None = None  # dollars per run; None: no cap
+    max_hours: float | None = None  # per run; None: no cap
     retrospective: str = "offer"
     human_checkpoint: str = "none"
     bypass_permissions: bool = False
@@ -111,72 +109,143 @@ class Config(NamedTuple):
     workflows: "Mapping[str, CustomWorkflow]" = MappingProxyType({})
     steps: "Mapping[str, CustomStep]" = MappingProxyType({})
     flow_files: tuple[str, ...] = ()
-    flows: "tuple[FlowFile, ...]" = ()  # what they hold
+    flows: "tuple[FlowFile, ...]" = ()  # their content
     answers: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     standing: "tuple[StandingAnswer, ...]" = ()
-    unattended: Mapping[str, str] = MappingProxyType({})  # cause, or `all`: what is chosen where nobody is there
-    depends: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # epic: those it waits for, by number
+    unattended: Mapping[str, str] = MappingProxyType({})  # cause, or `all`: the choice when no user is present
+    depends: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # epic number: epics it waits for
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def agent_of(self, role: str) -> str:
         return self.roles[role].agent or self.agent
 
     def fallback_of(self, role: str) -> str | None:
-        """Who is called while the account of the role's agent rests. Nobody stands in for themselves."""
+        """The agent to call while the account of the role's agent is at its limit; never the same agent."""
         named = self.roles[role].fallback or self.fallback
         return named if named != self.agent_of(role) else None
 
     def agents_of(self, role: str) -> tuple[str, ...]:
-        """All that may be called for it, the first choice first."""
+        """The agents that may be called for the role, the first choice first."""
         return tuple(filter(None, (self.agent_of(role), self.fallback_of(role))))
 
     def launcher_of(self, role: str, agent: str = "") -> str | None:
-        """The role's, else its agent's; None: no launcher. `agent`: who is called for it, if not its own."""
+        """The role's launcher, else its agent's; None: no launcher. `agent`: called in place of the role's."""
         custom = self.agents.get(agent or self.agent_of(role))
         return self.roles[role].launcher or (custom.launcher if custom else None)
 
     def client_of(self, agent: str) -> str:
-        """The client whose skills and invocations an agent understands: itself, unless the project made it."""
+        """The client whose skills and invocations an agent understands: itself, unless the project defines it."""
         custom = self.agents.get(agent)
         return custom.skills if custom else agent
 
     def answers_of(self, skill: str | None) -> tuple[str, ...]:
-        """The project's own standing answers for a skill, the most particular first."""
+        """The project's standing answers for a skill, the most specific first."""
         return (*self.answers.get(skill or ALL, ()), *(self.answers.get(ALL, ()) if skill else ()))
 
     def standing_answer(self, question: str, story: str = "") -> str | None:
-        """The first of the user's own that fits what is asked."""
-        return next((one.answer for one in self.standing if one.fits(question, story)), None)
+        """The user's first standing answer that matches the question."""
+        return next((one.answer for one in self.standing if one.matches(question, story)), None)
 
-    def choice_for(self, cause: str) -> str:
-        """What is chosen where nobody is there; `ask`: to wait for somebody."""
-        from ..core.causes import chosen
+    def unattended_choice(self, cause: str) -> str:
+        """The choice when no user is present; `ask`: wait for one."""
+        from ..core.stop_causes import choose_by_policy
 
-        return chosen(self.unattended, cause)
+        return choose_by_policy(self.unattended, cause)
 
-    def overruled(self, unattended: Mapping[str, str]) -> "Config":
-        """With what the command line chooses; what it says of all causes is the last word on each."""
+    def with_unattended(self, unattended: Mapping[str, str]) -> "Config":
+        """The config with the command line's choices. Its choice for `all` overrides every cause in the config."""
         kept = {} if ALL in unattended else self.unattended
         return self._replace(unattended={**kept, **unattended})
 
 
 def load_config(root: Root) -> Config:
-    """The settings of the project's owner: an agent in a worktree cannot change what it is judged by."""
+    """Read the settings of the main checkout: an agent in a worktree cannot change the rules it is judged by."""
     config = Config()
     path = f"{root.path}/{CONFIG_NAME}"
     if not os.path.lexists(path):
-        return with_legacy(root, config, frozenset)
-    from .settings_file import keys_set, read_config
+        return add_legacy_settings(root, config, frozenset)
+    from .config_reader import read_config, read_set_keys
 
-    return with_legacy(root, read_config(path), lambda: keys_set(path))
+    return add_legacy_settings(root, read_config(path), lambda: read_set_keys(path))
 
 
-def with_legacy(root: Root, config: Config, given: Callable[[], frozenset[str]]) -> Config:
-    """With what the bash autopilot's own file sets and the settings file does not. `given`: the full names of the
-    keys that the settings file sets, also those that it sets to their default."""
+def add_legacy_settings(root: Root, config: Config, read_set_keys: Callable[[], frozenset[str]]) -> Config:
+    """Add the settings of the bash autopilot's file that the settings file does not set. `read_set_keys` returns
+    the full names of the keys in the settings file, including those set to their default."""
     old = f"{root.path}/.autopilot/config"
     if not os.path.lexists(old):
         return config
-    from .autopilot_config import read_autopilot_config
+    from .legacy_config import read_legacy_config
 
-    return read_autopilot_config(old).added_to(config, given())
+    return read_legacy_config(old).apply_to(config, read_set_keys())
+
+
+# Defined by the project: agents (any command), launchers (run an agent elsewhere), steps and workflows.
+
+EXIT = "exit"
+EVIDENCE = "evidence"
+
+MAX_STEPS = 20  # of a workflow
+# Standing answers per agent call, and characters of each.
+MAX_ANSWERS = 12
+MAX_ANSWER = 500
+MAX_QUESTION = 4000  # characters of a question that a pattern is matched against
+
+
+class CustomAgent(NamedTuple):
+    """One [agents.NAME] table."""
+
+    command: tuple[str, ...]  # a single string if `shell` is set
+    stop: tuple[str, ...] = ()
+    shell: bool = False
+    completion: str = EXIT  # EVIDENCE: the command returns before the work is done
+    skills: str = "claude"  # the client whose skill invocations it understands
+    launcher: str | None = None
+
+
+class CustomLauncher(NamedTuple):
+    """One [launchers.NAME] table."""
+
+    kind: str | None = None
+    target: str | None = None
+    argv: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+
+
+class CustomStep(NamedTuple):
+    """One [steps.NAME] table."""
+
+    role: str = "dev"
+    skill: str | None = None
+    prompt: str | None = None  # the content of `prompt_file` if that is set
+    prompt_file: str | None = None
+    owes: str = "nothing"
+    before: str | None = None
+    after: str | None = None
+    clean: bool = False
+
+
+class CustomWorkflow(NamedTuple):
+    """One [workflows.NAME] table."""
+
+    steps: tuple[str, ...] = ()
+
+
+class FlowFile(NamedTuple):
+    """The unparsed content of one file that [flows] names; workflows/flows.py parses it."""
+
+    path: str  # relative to the project's top
+    raw: bytes
+
+
+class StandingAnswer(NamedTuple):
+    """One [[standing_answers]] table."""
+
+    pattern: str = ""  # a regular expression, searched in the question, ignoring case
+    answer: str = ""
+    story: str | None = None  # a glob of story keys; None: all
+
+    def matches(self, question: str, story: str) -> bool:
+        if self.story is not None and not fnmatchcase(story, self.story):
+            return False
+        return re.search(self.pattern, question[:MAX_QUESTION], re.IGNORECASE) is not None

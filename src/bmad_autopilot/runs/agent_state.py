@@ -1,21 +1,21 @@
-"""`{story_key}.agent-state.json`: how an agent asks, and where it finds the answer.
+"""Reads and answers `{story_key}.agent-state.json`, the file in which an agent asks questions.
 
-Agents write it from memory, on any system: other names for the keys, a question as a bare text, nothing where
-something should be. Whatever can be understood is."""
+Agents write it from memory, on any system: with other key names, a question as plain text, or fields missing. The
+reader accepts every form it can understand."""
 
 import os
 from typing import NamedTuple
 
-from ..core.errors import FileError, Place
-from .json_files import Object, list_of, read_object, text_of, write_object
+from ..core.errors import FileError, Location
+from ..io.json_files import JsonObject, as_list, as_text, read_json_object, write_json_object
 
 MAX_QUESTIONS = 50
 MAX_ARTIFACTS = 1000
 
-_TEXTS = ("question", "text", "prompt", "title")
-_OPTIONS = ("options", "choices", "alternatives")
-_RECOMMENDED = ("recommended", "recommendation", "recommendedOption", "default")
-_OPTION_TEXTS = ("option", "label", "text", "title", "name", "value", "description", "id")
+_QUESTION_KEYS = ("question", "text", "prompt", "title")
+_OPTIONS_KEYS = ("options", "choices", "alternatives")
+_RECOMMENDED_KEYS = ("recommended", "recommendation", "recommendedOption", "default")
+_OPTION_TEXT_KEYS = ("option", "label", "text", "title", "name", "value", "description", "id")
 
 
 class AgentQuestion(NamedTuple):
@@ -37,101 +37,102 @@ class AgentState(NamedTuple):
     artifacts_produced: tuple[str, ...] = ()
 
     @property
-    def open(self) -> tuple[AgentQuestion, ...]:
+    def open_questions(self) -> tuple[AgentQuestion, ...]:
         return tuple(question for question in self.questions if question.answer is None)
 
 
 def read_agent_state(path: str) -> AgentState | None:
-    """None where there is none. A FileError where it is no JSON object: an agent has tried to say something."""
-    data = read_object(path)
+    """None if there is no file. Raises FileError if it is not a JSON object: an agent has tried to report
+    something."""
+    data = read_json_object(path)
     if data is None:
         return None
-    artifacts = list_of(_get(data, "artifactsProduced"))[:MAX_ARTIFACTS]
+    artifacts = as_list(_get_either_case(data, "artifactsProduced"))[:MAX_ARTIFACTS]
     return AgentState(
-        text_of(_get(data, "storyKey")),
-        text_of(_get(data, "phase")),
-        text_of(_get(data, "lastCompletedStep")),
-        text_of(_get(data, "blockedAt")),
-        text_of(_get(data, "blockReason")),
-        tuple(question for question in map(_question, _questions(data)) if question.question),
-        tuple(path for path in map(_path, artifacts) if path),
+        as_text(_get_either_case(data, "storyKey")),
+        as_text(_get_either_case(data, "phase")),
+        as_text(_get_either_case(data, "lastCompletedStep")),
+        as_text(_get_either_case(data, "blockedAt")),
+        as_text(_get_either_case(data, "blockReason")),
+        tuple(question for question in map(_parse_question, _normalise_questions(data)) if question.question),
+        tuple(path for path in map(_artifact_path, artifacts) if path),
     )
 
 
 def write_answer(path: str, id: str, answer: str) -> bool:
-    """Every other key stays. False: there is no such file, or no such question in it."""
-    data = read_object(path)
+    """Keeps every other key. False if there is no such file, or no such question in it."""
+    data = read_json_object(path)
     if data is None:
         return False
-    questions = _questions(data)
+    questions = _normalise_questions(data)
     found = next((question for question in questions if question["id"] == id), None)
     if found is None:
         return False
     if found.get("answer") != answer:
         found["answer"] = answer
-        write_object(path, {**data, "questions": questions})
+        write_json_object(path, {**data, "questions": questions})
     return True
 
 
-def clear(path: str) -> None:
-    """When a step succeeds, so that nobody takes an old question for a new one."""
+def clear_agent_state(path: str) -> None:
+    """Called when a step succeeds, so that an old question is not taken for a new one."""
     try:
         os.unlink(path)
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise FileError(f"cannot be removed: {error.strerror}", place=Place(path)) from None
+        raise FileError(f"cannot be removed: {error.strerror}", location=Location(path)) from None
 
 
-def _questions(data: Object) -> list[Object]:
-    """Each as an object with an id of its own, in place of whatever stands there."""
-    found = _get(data, "questions")
+def _normalise_questions(data: JsonObject) -> list[JsonObject]:
+    """Every question as an object with a unique id, whatever form the file has."""
+    found = _get_either_case(data, "questions")
     if isinstance(found, dict):
-        named = not any(key in found for key in _TEXTS)
+        named = not any(key in found for key in _QUESTION_KEYS)
         found = [_with_id(inner, name) for name, inner in found.items()] if named else [found]
-    questions: dict[str, Object] = {}
-    for number, item in enumerate(list_of(found)[:MAX_QUESTIONS], 1):
-        question = item if isinstance(item, dict) else {"question": text_of(item)}
-        id = text_of(question.get("id")).strip()
+    questions: dict[str, JsonObject] = {}
+    for number, item in enumerate(as_list(found)[:MAX_QUESTIONS], 1):
+        question = item if isinstance(item, dict) else {"question": as_text(item)}
+        id = as_text(question.get("id")).strip()
         while not id or id in questions:
             id, number = f"q{number}", number + 1
         questions[id] = {**question, "id": id, "answer": question.get("answer")}
     return list(questions.values())
 
 
-def _with_id(value: object, id: str) -> Object:
-    return {**value, "id": id} if isinstance(value, dict) else {"id": id, "question": text_of(value)}
+def _with_id(value: object, id: str) -> JsonObject:
+    return {**value, "id": id} if isinstance(value, dict) else {"id": id, "question": as_text(value)}
 
 
-def _question(data: Object) -> AgentQuestion:
-    options = _first(data, _OPTIONS)
-    listed = [f"{name}) {text_of(text)}" for name, text in options.items()] if isinstance(options, dict) else None
+def _parse_question(data: JsonObject) -> AgentQuestion:
+    options = _first_present(data, _OPTIONS_KEYS)
+    listed = [f"{name}) {as_text(text)}" for name, text in options.items()] if isinstance(options, dict) else None
     answer = data.get("answer")
     return AgentQuestion(
         data["id"],
-        text_of(_first(data, _TEXTS)).strip(),
-        text_of(data.get("context")),
-        tuple(filter(None, listed if listed is not None else map(_option, list_of(options)))),
-        text_of(_first(data, _RECOMMENDED)) or None,
-        text_of(answer).strip() or None,
+        as_text(_first_present(data, _QUESTION_KEYS)).strip(),
+        as_text(data.get("context")),
+        tuple(filter(None, listed if listed is not None else map(_option_text, as_list(options)))),
+        as_text(_first_present(data, _RECOMMENDED_KEYS)) or None,
+        as_text(answer).strip() or None,
     )
 
 
-def _option(value: object) -> str:
-    return text_of(_first(value, _OPTION_TEXTS) if isinstance(value, dict) else value).strip()
+def _option_text(value: object) -> str:
+    return as_text(_first_present(value, _OPTION_TEXT_KEYS) if isinstance(value, dict) else value).strip()
 
 
-def _path(value: object) -> str:
-    """With forward slashes: some agents work on Windows."""
-    return text_of(value.get("path") if isinstance(value, dict) else value).strip().replace("\\", "/")
+def _artifact_path(value: object) -> str:
+    """Uses forward slashes: some agents run on Windows."""
+    return as_text(value.get("path") if isinstance(value, dict) else value).strip().replace("\\", "/")
 
 
-def _first(data: Object, names: tuple[str, ...]) -> object:
+def _first_present(data: JsonObject, names: tuple[str, ...]) -> object:
     return next((data[name] for name in names if data.get(name) not in (None, "")), None)
 
 
-def _get(data: Object, name: str) -> object:
-    """By its name, or by that in snake case."""
+def _get_either_case(data: JsonObject, name: str) -> object:
+    """Looks up the camelCase name, then its snake_case form."""
     if name in data:
         return data[name]
     return data.get("".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name))

@@ -1,4 +1,4 @@
-"""Where runs lie: `_bmad-output/.runs/<session branch>/<workflow>-<time>/steps/01-dev/attempt-1`."""
+"""Paths of runs: `_bmad-output/.runs/<session branch>/<workflow>-<time>/steps/01-dev/attempt-1`."""
 
 import os
 import re
@@ -6,10 +6,10 @@ import time
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..project.traces import OUTPUT_FOLDER
+from ..project.root import OUTPUT_FOLDER
 
 ARCHIVE = "archive"
-SESSION = "main"  # the session branch of a run that names none
+SESSION = "main"  # default session branch
 MAX_NAME = 80
 MAX_ATTEMPTS = 1000
 
@@ -18,8 +18,8 @@ _STEP = re.compile(r"(?P<number>\d{2,})-(?P<name>.+)\Z")
 _ATTEMPT = re.compile(r"attempt-(?P<number>\d+)\Z")
 
 
-class Place(NamedTuple):
-    """One agent call's folder."""
+class AttemptLocation(NamedTuple):
+    """The folder of one agent call."""
 
     session: str
     run: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As a person may type it, the shortest that says all."""
+        """The shortest unambiguous name a user can type."""
         return f"{self.run}/{self.step}/{self.number}"
 
 
@@ -45,15 +45,15 @@ def folder_name(branch: str) -> str:
 
 
 def make_run(runs: str, session: str, workflow: str, now: float) -> str:
-    """A new run's folder. Two that begin in the same second get names of their own, whatever their sessions: git's
-    refs are named by the run alone."""
+    """Creates a new run's folder. Runs that start in the same second get different names, even in different
+    sessions: git refs are named by the run alone."""
     parent = os.path.join(runs, folder_name(session))
     os.makedirs(parent, exist_ok=True)
     stem = f"{folder_name(workflow)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
-    taken = {name for _, name in (*find_runs(runs), *find_archived(runs)) if name.startswith(stem)}
+    existing = {name for _, name in (*find_runs(runs), *find_archived(runs)) if name.startswith(stem)}
     for again in range(1, MAX_ATTEMPTS):
         name = stem if again == 1 else f"{stem}-{again}"
-        if name in taken:
+        if name in existing:
             continue
         folder = os.path.join(parent, name)
         try:
@@ -68,22 +68,22 @@ def attempt_folder(run: str, number: int, step: str, attempt: int) -> str:
     return os.path.join(run, "steps", f"{number:02}-{folder_name(step)}", f"attempt-{attempt}")
 
 
-def attempts_of(run: str, number: int) -> list[str]:
-    """The folders of one step's calls, the first one first."""
+def list_attempts(run: str, number: int) -> list[str]:
+    """Folders of one step's calls, in order."""
     steps = os.path.join(run, "steps")
     step = next((name for name in _folders(steps) if name.startswith(f"{number:02}-")), None)
     names = [name for name in _folders(f"{steps}/{step}") if _ATTEMPT.match(name)] if step else []
     return [f"{steps}/{step}/{name}" for name in sorted(names, key=lambda name: int(name.split("-")[1]))]
 
 
-def calls_of(run: str) -> list[str]:
-    """The folders of all calls of a run, the first one first."""
+def list_calls(run: str) -> list[str]:
+    """Folders of all calls of a run, in order."""
     numbers = sorted(int(match["number"]) for name in _folders(f"{run}/steps") if (match := _STEP.match(name)))
-    return [folder for number in numbers for folder in attempts_of(run, number)]
+    return [folder for number in numbers for folder in list_attempts(run, number)]
 
 
 def find_runs(runs: str) -> list[tuple[str, str]]:
-    """Session and name of every run that is not in the archive."""
+    """Session and name of every run outside the archive."""
     sessions = (session for session in _folders(runs) if session != ARCHIVE)
     return [(session, run) for session in sessions for run in _folders(f"{runs}/{session}") if _RUN.match(run)]
 
@@ -93,31 +93,33 @@ def find_archived(runs: str) -> list[tuple[str, str]]:
     return find_runs(os.path.join(runs, ARCHIVE))
 
 
-def find_attempts(runs: str) -> list[Place]:
-    """Every agent call there is, the newest run first, and in a run the last call first."""
-    found = [(begun(run), place) for session, run in find_runs(runs) for place in _attempts(runs, session, run)]
+def find_attempts(runs: str) -> list[AttemptLocation]:
+    """Every agent call, newest run first, and within a run the last call first."""
+    found = [
+        (run_start(run), attempt) for session, run in find_runs(runs) for attempt in _attempts(runs, session, run)
+    ]
     found.sort(key=lambda item: (item[0], item[1].run, item[1].step, item[1].number), reverse=True)
-    return [place for _, place in found]
+    return [attempt for _, attempt in found]
 
 
-def begun(run: str) -> tuple[str, int]:
+def run_start(run: str) -> tuple[str, int]:
     match = _RUN.match(run)
     assert match is not None, run
     return match["time"], int(match["again"] or 1)
 
 
 def is_within(folder: str, path: str) -> bool:
-    """A path from a file, which may climb out, or lead out by a link."""
+    """Whether a path read from a file stays inside `folder`, with `..` and links resolved."""
     if not path or os.path.isabs(path) or "\0" in path:
         return False
     top = os.path.realpath(folder)
     return os.path.realpath(os.path.join(top, path)).startswith(top + os.sep)
 
 
-def _attempts(runs: str, session: str, run: str) -> list[Place]:
+def _attempts(runs: str, session: str, run: str) -> list[AttemptLocation]:
     steps = f"{runs}/{session}/{run}/steps"
     return [
-        Place(session, run, step, int(match["number"]), f"{steps}/{step}/{attempt}")
+        AttemptLocation(session, run, step, int(match["number"]), f"{steps}/{step}/{attempt}")
         for step in _folders(steps)
         if _STEP.match(step)
         for attempt in _folders(f"{steps}/{step}")

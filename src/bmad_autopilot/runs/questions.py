@@ -1,4 +1,4 @@
-"""Questions of runs: asked once, kept as files, answered once, shown over all runs that are not over."""
+"""Asks, lists and answers the questions of runs. Each is a file, is asked once and answered once."""
 
 import os
 import re
@@ -6,149 +6,162 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..core.diagnostics import Diagnostic, Severity
-from ..core.errors import ConflictError, FileError, Place, UsageError
-from ..files import locked, refuse_links
+from ..core.errors import ConflictError, Diagnostic, FileError, Location, Severity, UsageError
+from ..io.files import hold_lock, refuse_links
+from ..io.json_files import write_json_object
 from .agent_state import read_agent_state, write_answer
-from .answering import normalised, option_meant, why_invalid
-from .finding import Run, unfinished
-from .json_files import write_object
-from .question import By, Question, bounded, cleaned, read_question, to_json
+from .index import Run, unfinished_runs
+from .question_file import (
+    AnswerSource,
+    RunQuestion,
+    answer_problem,
+    clip_question,
+    match_option,
+    normalise_answer,
+    question_to_json,
+    read_question,
+    sanitise_text,
+)
 
 FOLDER = "questions"
 WITHDRAWN = "(withdrawn: the story was begun anew)"
-MAX_QUESTIONS = 999  # of one run
+MAX_QUESTIONS = 999  # per run
 
 _FILE = re.compile(r"([0-9]{3})\.json")
 
 
-class Asked(NamedTuple):
-    """A question and where it stands."""
+class PendingQuestion(NamedTuple):
+    """An open question, its run and its file."""
 
     run: Run
-    question: Question
+    question: RunQuestion
     path: str
 
 
 class Inbox(NamedTuple):
-    asked: list[Asked]  # open ones, the oldest first
-    diagnostics: list[Diagnostic]  # files that cannot be read
+    pending: list[PendingQuestion]  # open questions, oldest first
+    diagnostics: list[Diagnostic]  # unreadable files
 
     @property
-    def first(self) -> list[Asked]:
-        """One at a time per story of a run: the next waits until this one is answered."""
-        by_story = {(asked.run.id, asked.question.story): asked for asked in reversed(self.asked)}
+    def next_per_story(self) -> list[PendingQuestion]:
+        """The oldest open question per story of a run; the others wait until it is answered."""
+        by_story = {(asked.run.id, asked.question.story): asked for asked in reversed(self.pending)}
         return list(by_story.values())[::-1]
 
     def runs_asking(self, story: str) -> list[Run]:
-        """The newest first: the run that `bmad resume` goes on with. A run and its fork may both ask."""
-        runs = {asked.run.id: asked.run for asked in self.asked if asked.question.story == story}
-        return sorted(runs.values(), key=lambda run: run.last_sign, reverse=True)
+        """Newest first: that is the run `bmad resume` resumes. A run and its fork may both ask."""
+        runs = {asked.run.id: asked.run for asked in self.pending if asked.question.story == story}
+        return sorted(runs.values(), key=lambda run: run.last_activity, reverse=True)
 
 
-def ask(run: str, question: Question, now: float) -> Question:
-    """Put a question, once: after a crash between asking and recording it, the same question is found again, and
-    may have its answer."""
-    wanted = _with_recommended_option(bounded(_redacted(question)))
+def ask_question(run: str, question: RunQuestion, now: float) -> RunQuestion:
+    """Stores a question once: after a crash between asking and recording it, the existing question is returned,
+    possibly with its answer."""
+    wanted = _with_recommended_option(clip_question(_redacted(question)))
     folder = os.path.join(run, FOLDER)
     refuse_links(run, folder)
     os.makedirs(folder, exist_ok=True)
-    with locked(_lock(folder)):
-        for path, id in _files(folder):
+    with hold_lock(_lock_path(folder)):
+        for path, id in _question_files(folder):
             with suppress(FileError):
                 there = read_question(path, id)
                 if there is not None and there.key == wanted.key:
                     return there
-        number = max((int(id[1:]) for _, id in _files(folder)), default=0) + 1
+        number = max((int(id[1:]) for _, id in _question_files(folder)), default=0) + 1
         if number > MAX_QUESTIONS:
-            raise ConflictError(f"this run has asked {MAX_QUESTIONS} questions", place=Place(folder))
+            raise ConflictError(f"this run has asked {MAX_QUESTIONS} questions", location=Location(folder))
         asked = wanted._replace(id=f"q{number}", asked_at=round(now, 3))
-        write_object(os.path.join(folder, f"{number:03}.json"), to_json(asked))
+        write_json_object(os.path.join(folder, f"{number:03}.json"), question_to_json(asked))
         return asked
 
 
-def questions_of(run: str) -> tuple[list[tuple[str, Question]], list[Diagnostic]]:
-    """Every question of a run in its order, with its path; and the files that cannot be read."""
+def questions_of(run: str) -> tuple[list[tuple[str, RunQuestion]], list[Diagnostic]]:
+    """Every question of a run in order, with its path; and diagnostics for unreadable files."""
     found, broken = [], []
-    for path, id in _files(os.path.join(run, FOLDER)):
+    for path, id in _question_files(os.path.join(run, FOLDER)):
         try:
             question = read_question(path, id)
         except FileError as error:
-            place, hint = error.place or Place(path), f"remove it: rm {path}; the run asks again"
-            broken.append(Diagnostic(Severity.WARNING, "question-file", error.message, place, hint))
+            location, hint = error.location or Location(path), f"remove it: rm {path}; the run asks again"
+            broken.append(Diagnostic(Severity.WARNING, "question-file", error.message, location, hint))
             continue
         if question is not None:
             found.append((path, question))
     return found, broken
 
 
-def open_questions(run: str) -> list[Question]:
+def open_questions(run: str) -> list[RunQuestion]:
     return [question for _, question in questions_of(run)[0] if question.answer is None]
 
 
-def all_open(runs: str) -> Inbox:
+def load_inbox(runs: str) -> Inbox:
     asked, broken = [], []
-    for run in unfinished(runs):
+    for run in unfinished_runs(runs):
         found, odd = questions_of(run.folder)
-        asked += [Asked(run, question, path) for path, question in found if question.answer is None]
+        asked += [PendingQuestion(run, question, path) for path, question in found if question.answer is None]
         broken += odd
     asked.sort(key=lambda one: (one.question.asked_at, one.run.id, one.path))
     return Inbox(asked, broken)
 
 
-def answer(path: str, text: str, by: By, now: float | None = None) -> Question:
-    """Record an answer, once. One that breaks the rules changes nothing."""
-    with locked(_lock(os.path.dirname(path))):
-        question = _unanswered(path)
-        problem = why_invalid(question, text)
+def record_answer(path: str, text: str, by: AnswerSource, now: float | None = None) -> RunQuestion:
+    """Records an answer once. Raises UsageError, and changes nothing, if it breaks the rules."""
+    with hold_lock(_lock_path(os.path.dirname(path))):
+        question = _read_unanswered(path)
+        problem = answer_problem(question, text)
         if problem:
             raise UsageError(problem)
-        return _record(path, question, normalised(question, text), by, time.time() if now is None else now)
+        return _record(path, question, normalise_answer(question, text), by, time.time() if now is None else now)
 
 
-def withdraw(run: str, story: str) -> None:
-    """The open questions of a story that was begun anew: nobody is asked them any more."""
+def withdraw_questions(run: str, story: str) -> None:
+    """Closes the open questions of a story that was restarted."""
     for path, question in questions_of(run)[0]:
         if question.story == story and question.answer is None:
-            with locked(_lock(os.path.dirname(path))), suppress(ConflictError):  # somebody has just answered
-                _record(path, _unanswered(path), WITHDRAWN, By.US, time.time())
+            with (
+                hold_lock(_lock_path(os.path.dirname(path))),
+                suppress(ConflictError),
+            ):  # just answered by the user
+                _record(path, _read_unanswered(path), WITHDRAWN, AnswerSource.AUTOPILOT, time.time())
 
 
-def _unanswered(path: str) -> Question:
-    question = read_question(path, _id(os.path.basename(path)))
+def _read_unanswered(path: str) -> RunQuestion:
+    question = read_question(path, _question_id(os.path.basename(path)))
     if question is None:
-        raise FileError("no such question", place=Place(path), hint="bmad questions")
+        raise FileError("no such question", location=Location(path), hint="bmad questions")
     if question.answer is not None:
         raise ConflictError(
             f"question {question.id} of {question.story} has been answered",
-            place=Place(path),
+            location=Location(path),
             found=question.answer,
             hint="bmad questions shows what is still open",
         )
     return question
 
 
-def _record(path: str, question: Question, text: str, by: By, now: float) -> Question:
+def _record(path: str, question: RunQuestion, text: str, by: AnswerSource, now: float) -> RunQuestion:
     done = question._replace(answer=text, answered_at=round(now, 3), by=by)  # as it will be read back
-    write_object(path, to_json(done))
+    write_json_object(path, question_to_json(done))
     return done
 
 
-def deliver(question: Question) -> bool:
-    """Write the answer into the file the agent has asked in, for the next one to read there. False: it was not
-    asked there, or the file is gone. Doing it twice changes nothing."""
+def deliver_answer(question: RunQuestion) -> bool:
+    """Writes the answer into the agent-state file it was asked in, for the next agent to read. False if it was not
+    asked there or the file is gone. Idempotent."""
     path, id = question.state_file, question.state_id
     if question.answer is None or not path.endswith(".agent-state.json"):
         return False
     state = read_agent_state(path)
     # Another agent may have asked something else there since, under the same id.
-    same = state and any(one.id == id and _as_kept(one.question) == question.question for one in state.questions)
+    same = state and any(
+        one.id == id and _as_recorded(one.question) == question.question for one in state.questions
+    )
     return bool(same) and write_answer(path, id, question.answer)
 
 
-def _redacted(question: Question) -> Question:
-    """Its texts come from agents and from logs. Before they are cut: half a secret would not be recognised."""
-    from ..agents.shim.redaction import redact
+def _redacted(question: RunQuestion) -> RunQuestion:
+    """Redacts texts from agents and logs before truncation: half a secret would not be recognised."""
+    from ..agents.shim.redact import redact
 
     return question._replace(
         question=redact(question.question),
@@ -161,34 +174,34 @@ def _redacted(question: Question) -> Question:
     )
 
 
-def _as_kept(text: str) -> str:
-    """A question of an agent's, as `ask` has written it down."""
-    from ..agents.shim.redaction import redact
+def _as_recorded(text: str) -> str:
+    """An agent's question text as `ask_question` stores it."""
+    from ..agents.shim.redact import redact
 
-    return cleaned(redact(text))
+    return sanitise_text(redact(text))
 
 
-def _with_recommended_option(question: Question) -> Question:
-    """An agent may recommend `A`, or 2."""
-    meant = option_meant(question.options, question.recommended or "") if question.recommended else None
+def _with_recommended_option(question: RunQuestion) -> RunQuestion:
+    """Expands a recommendation such as `A` or 2 to the full option."""
+    meant = match_option(question.options, question.recommended or "") if question.recommended else None
     return question._replace(recommended=meant) if meant else question
 
 
-def _files(folder: str) -> list[tuple[str, str]]:
-    """Path and id of each question's file. What a killed writer left beside them has another name."""
+def _question_files(folder: str) -> list[tuple[str, str]]:
+    """Path and id of each question file. Temporary files of a killed writer have other names."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return [(os.path.join(folder, name), _id(name)) for name in names if _FILE.fullmatch(name)]
+    return [(os.path.join(folder, name), _question_id(name)) for name in names if _FILE.fullmatch(name)]
 
 
-def _id(name: str) -> str:
+def _question_id(name: str) -> str:
     match = _FILE.fullmatch(name)
     if match is None:
-        raise FileError("is no question's file", place=Place(name), expected="questions/001.json")
+        raise FileError("is no question's file", location=Location(name), expected="questions/001.json")
     return f"q{int(match[1])}"
 
 
-def _lock(folder: str) -> str:
+def _lock_path(folder: str) -> str:
     return os.path.join(folder, "lock")

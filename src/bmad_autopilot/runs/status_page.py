@@ -1,4 +1,4 @@
-"""`workflow-status.md`: a run's page for a person, beside `state.json` for programs."""
+"""Renders `workflow-status.md`, the human-readable counterpart of `state.json`."""
 
 import json
 import os
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..files import write_atomic
-from .state import Artefact
+from ..io.files import write_atomic
+from .state_file import StepArtefact
 
-NAME = "workflow-status.md"
-MAX_STEPS = 100  # rows of the table
+STATUS_PAGE_FILE = "workflow-status.md"
+MAX_STEPS = 100  # rows in the table
 MAX_LISTED = 50  # variables, artefacts, issues
 MAX_CELL = 120
 MAX_VALUE = 400
-BAR = 20
+BAR_WIDTH = 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _YAML_WORDS = frozenset("null true false yes no on off y n".split())
@@ -33,36 +33,38 @@ class StepLine(NamedTuple):
     story: str = ""
 
 
-class Page(NamedTuple):
+class StatusPage(NamedTuple):
     workflow: str
     run_id: str
     session: str
     status: str
     started_at: float
     updated_at: float
-    agent: str = ""  # at work now
+    agent: str = ""  # the active agent
     current_step: int = 0
     total_steps: int = 0
     steps: tuple[StepLine, ...] = ()
     variables: Mapping[str, Any] = {}
-    artefacts: tuple[Artefact, ...] = ()
+    artefacts: tuple[StepArtefact, ...] = ()
     issues: tuple[str, ...] = ()
-    resume: str = ""  # the command
-    earlier: int = 0  # steps before those
-    done: int | None = None  # steps that are completed; None: as those tell
+    resume: str = ""  # command that resumes the run
+    earlier: int = 0  # number of steps before `steps`
+    done: int | None = None  # completed steps; None: count them in `steps`
 
 
-def write_status_page(run: str, page: Page) -> None:
-    """Not waited for: it can be made anew."""
-    write_atomic(os.path.join(run, NAME), render(page).encode("utf-8", "replace"), durable=False)
+def write_status_page(run: str, page: StatusPage) -> None:
+    """Not synced to disk: it can be regenerated."""
+    write_atomic(
+        os.path.join(run, STATUS_PAGE_FILE), render_status_page(page).encode("utf-8", "replace"), durable=False
+    )
 
 
-def render(page: Page) -> str:
-    """Pure. Names come from files and agents: none of them ends a table's cell or a code block."""
+def render_status_page(page: StatusPage) -> str:
+    """Pure. Escapes names from files and agents so that none ends a table cell or a code block."""
     parts = (
         [f"# {_line(page.workflow) or 'Workflow'} — {_line(page.status)}"],
         list(_head(page)),
-        [f"`{_bar(page)}`"],
+        [f"`{_progress_bar(page)}`"],
         ["## Steps", "", *_steps(page.steps, page.earlier)],
         ["## Variables", "", *_variables(page.variables)] if page.variables else [],
         ["## Artefacts", "", *_artefacts(page.artefacts)] if page.artefacts else [],
@@ -72,7 +74,7 @@ def render(page: Page) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _head(page: Page) -> Iterator[str]:
+def _head(page: StatusPage) -> Iterator[str]:
     yield "| | |"
     yield "|---|---|"
     step = f"{page.current_step}/{page.total_steps}" if page.total_steps else str(page.current_step)
@@ -81,22 +83,22 @@ def _head(page: Page) -> Iterator[str]:
         ("Run ID", page.run_id),
         ("Session branch", page.session),
         ("Status", page.status),
-        ("Started", _moment(page.started_at)),
-        ("Last update", _moment(page.updated_at)),
+        ("Started", _timestamp(page.started_at)),
+        ("Last update", _timestamp(page.updated_at)),
         ("Active agent", page.agent),
         ("Step", step),
     ):
         yield f"| **{name}** | {_cell(value) or '–'} |"
 
 
-def _bar(page: Page) -> str:
-    """What is done, of all that is to do."""
+def _progress_bar(page: StatusPage) -> str:
+    """Progress bar of completed and total steps."""
     done = sum(step.status == "done" for step in page.steps) if page.done is None else page.done
     total = max(page.total_steps, page.earlier + len(page.steps), 1)
-    filled = done * BAR // total
+    filled = done * BAR_WIDTH // total
     if 0 < done < total:
-        filled = max(1, min(filled, BAR - 1))
-    return f"{'█' * filled}{'░' * (BAR - filled)} {done * 100 // total:>3}%  {done}/{total} steps"
+        filled = max(1, min(filled, BAR_WIDTH - 1))
+    return f"{'█' * filled}{'░' * (BAR_WIDTH - filled)} {done * 100 // total:>3}%  {done}/{total} steps"
 
 
 def _steps(steps: tuple[StepLine, ...], earlier: int) -> Iterator[str]:
@@ -111,7 +113,7 @@ def _steps(steps: tuple[StepLine, ...], earlier: int) -> Iterator[str]:
     yield "|---:|---|---|---|---|---:|---|"
     for step in steps[left_out:]:
         status = " ".join(filter(None, (_MARKS.get(step.status, ""), step.status)))
-        took = _took(step.seconds) if step.seconds is not None else ""
+        took = _duration(step.seconds) if step.seconds is not None else ""
         cells = (step.name, step.story, status, step.agent, took, step.output)
         yield f"| {step.number} | {' | '.join(map(_cell, cells))} |"
 
@@ -125,7 +127,7 @@ def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
     yield "```"
 
 
-def _artefacts(artefacts: tuple[Artefact, ...]) -> Iterator[str]:
+def _artefacts(artefacts: tuple[StepArtefact, ...]) -> Iterator[str]:
     for one in artefacts[-MAX_LISTED:]:
         name = f" ({_line(one.name)})" if one.name and one.name not in one.path else ""
         yield f"- step {one.step}: {_code(one.path)}{name}"
@@ -140,17 +142,17 @@ def _issues(issues: tuple[str, ...]) -> Iterator[str]:
         yield f"- … {len(issues) - MAX_LISTED} earlier ones in `state.json`"
 
 
-def _resume(page: Page) -> Iterator[str]:
+def _resume(page: StatusPage) -> Iterator[str]:
     if page.resume and page.status != "completed":
         yield from ("## How to go on", "", "```sh", _one_line(page.resume), "```")
 
 
-def _moment(at: float) -> str:
-    """With its zone: the page may be read elsewhere."""
+def _timestamp(at: float) -> str:
+    """Includes the time zone: the page may be read elsewhere."""
     return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(at)) if at else ""
 
 
-def _took(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{max(0.0, seconds):.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -162,11 +164,11 @@ def _one_line(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """One line, whatever stands in it, and no tag of HTML."""
+    """One line without HTML tags."""
     return _cut(_one_line(text), MAX_VALUE).replace("<", "&lt;")
 
 
-@lru_cache(maxsize=4096)  # the same names stand there after each step
+@lru_cache(maxsize=4096)  # the same names recur after each step
 def _cell(text: str) -> str:
     short = _cut(_one_line(text), MAX_CELL).replace("<", "&lt;")
     return short.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")
@@ -181,7 +183,7 @@ def _plain_name(name: str) -> str:
 
 
 def _value(value: object) -> str:
-    """As JSON, which YAML reads too; on one line, so that no value ends the block."""
+    """JSON, which is valid YAML; on one line, so that no value ends the block."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return _cut(text if text.isprintable() else json.dumps(value, default=str), MAX_VALUE)
 

@@ -1,19 +1,22 @@
-"""What a run did, step by step, from its journal. Entries that nobody understands are passed over. Pure."""
+"""Builds a run's timeline, decisions and cost from its journal. Unknown entries are skipped. Pure."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from .journal_lines import Entry
-from .json_files import figure_of, number_of, text_of
+from ..core.errors import FileError
+from ..io.files import read_bytes
+from ..io.json_files import as_amount, as_count, as_text
+from .journal import JOURNAL_FILE, MAX_JOURNAL, JournalEntry, parse_line
 
 
 @dataclass
 class AttemptLine:
     at: float
     attempt: int
-    agent: str  # or its role, in journals that do not name it
-    finding: str = ""  # what it came to; empty: nobody has taken it in
+    agent: str  # or its role, in journals that do not name the agent
+    finding: str = ""  # empty: the result was not collected
     outcome: str = ""
     message: str = ""
     seconds: float = 0.0
@@ -52,7 +55,7 @@ class StepTimeline:
     commits: list[CommitLine] = field(default_factory=list)
     checkpoint: str = ""
     output: str = ""
-    taken_over: bool = False  # from the run whose checkpoint this one began at
+    taken_over: bool = False  # copied from the run this one was forked from
 
     @property
     def dollars(self) -> float:
@@ -60,7 +63,7 @@ class StepTimeline:
 
     @property
     def seconds(self) -> float:
-        """Of its agents; where nobody was called, from its beginning to its end."""
+        """Time spent by agents; without agent calls, from start to end of the step."""
         called = sum(one.seconds for one in self.attempts)
         return called or (max(0.0, self.ended - self.began) if self.ended and self.began else 0.0)
 
@@ -68,18 +71,21 @@ class StepTimeline:
 @dataclass
 class Timeline:
     steps: list[StepTimeline] = field(default_factory=list)
-    before: StepTimeline = field(default_factory=lambda: StepTimeline(0, ""))  # what belongs to no step
+    outside_steps: StepTimeline = field(default_factory=lambda: StepTimeline(0, ""))  # events outside any step
     resumed: int = 0
     ended: str = ""
-    forked: Mapping[str, Any] = field(default_factory=dict)  # run, checkpoint, step and branch it began at
-    begins: bool = False  # and nobody has gone on with it yet
+    forked: Mapping[str, Any] = field(default_factory=dict)  # run, checkpoint, step and branch it was forked from
+    is_unresumed_fork: bool = False  # forked and not resumed yet
 
     @property
     def all_steps(self) -> list[StepTimeline]:
-        return [*([self.before] if self.before.commits or self.before.questions else []), *self.steps]
+        return [
+            *([self.outside_steps] if self.outside_steps.commits or self.outside_steps.questions else []),
+            *self.steps,
+        ]
 
 
-def timeline(entries: Iterable[Entry]) -> Timeline:
+def build_timeline(entries: Iterable[JournalEntry]) -> Timeline:
     whole = Timeline()
     for entry in entries:
         try:
@@ -93,8 +99,8 @@ def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> No
     if kind in ("step", "saved"):
         _step(whole, kind, data, at)
     elif kind == "call":
-        agent = text_of(data.get("agent")) or text_of(data.get("role"))
-        if not any(step.number == data["number"] for step in whole.steps):  # its beginning was lost
+        agent = as_text(data.get("agent")) or as_text(data.get("role"))
+        if not any(step.number == data["number"] for step in whole.steps):  # the step's first entry was lost
             _step(whole, "step", data, at)
         _find(whole, data).attempts.append(AttemptLine(at, int(data["attempt"]), agent))
     elif kind == "ended":
@@ -103,84 +109,164 @@ def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> No
         _done(whole, kind, data, at)
     elif kind == "asked":
         asked = QuestionLine(
-            at, text_of(data.get("question")), text_of(data.get("text")), text_of(data.get("cause"))
+            at, as_text(data.get("question")), as_text(data.get("text")), as_text(data.get("cause"))
         )
         _find(whole, data).questions.append(asked)
     elif kind == "answered":
         _answered(whole, data)
     elif kind == "commit":
-        made = CommitLine(at, text_of(data.get("sha")), text_of(data.get("subject")))
+        made = CommitLine(at, as_text(data.get("sha")), as_text(data.get("subject")))
         _find(whole, {}).commits.append(made)
     elif kind == "resumed":
-        whole.resumed, whole.begins = whole.resumed + (not whole.begins), False
+        whole.resumed, whole.is_unresumed_fork = whole.resumed + (not whole.is_unresumed_fork), False
     elif kind == "forked":
         _forked(whole, data)
     elif kind == "finished":
-        whole.ended = text_of(data.get("status"))
+        whole.ended = as_text(data.get("status"))
 
 
 def _forked(whole: Timeline, data: Mapping[str, Any]) -> None:
     for step in whole.steps:
         step.taken_over = True
-    whole.resumed, whole.begins = 0, True
+    whole.resumed, whole.is_unresumed_fork = 0, True
     whole.forked = {
-        "run": text_of(data.get("from")),
-        "checkpoint": text_of(data.get("checkpoint")),
-        "step": number_of(data.get("step")),
-        "branch": text_of(data.get("branch")),
-        "saved": text_of(data.get("saved")),
+        "run": as_text(data.get("from")),
+        "checkpoint": as_text(data.get("checkpoint")),
+        "step": as_count(data.get("step")),
+        "branch": as_text(data.get("branch")),
+        "saved": as_text(data.get("saved")),
     }
 
 
 def _find(whole: Timeline, data: Mapping[str, Any]) -> StepTimeline:
-    """The step an entry names, else the last one."""
+    """The step named by an entry, else the last one."""
     number = data.get("number")
     named = next((step for step in reversed(whole.steps) if number and step.number == number), None)
-    return named or (whole.steps[-1] if whole.steps else whole.before)
+    return named or (whole.steps[-1] if whole.steps else whole.outside_steps)
 
 
 def _step(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> None:
-    number = number_of(data.get("number") if kind == "step" else data.get("step"))
-    name = text_of(data.get("step") if kind == "step" else data.get("name")) or f"step {number}"
+    number = as_count(data.get("number") if kind == "step" else data.get("step"))
+    name = as_text(data.get("step") if kind == "step" else data.get("name")) or f"step {number}"
     before = whole.steps[-1] if whole.steps else None
     if before is not None and kind == "saved" and before.number == number and before.status == "open":
-        return  # saved once more
+        return  # saved again
     if before is not None and before.status == "open" and kind == "step" and before.number != number:
         before.status = "given up"
-    whole.steps.append(StepTimeline(number, name, text_of(data.get("story")), number_of(data.get("round")), at))
+    whole.steps.append(StepTimeline(number, name, as_text(data.get("story")), as_count(data.get("round")), at))
 
 
 def _ended(step: StepTimeline, data: Mapping[str, Any]) -> None:
     last = next((one for one in reversed(step.attempts) if one.attempt == data.get("attempt")), None)
     if last is None:
         return
-    last.finding, last.outcome = text_of(data.get("finding")), text_of(data.get("outcome"))
-    last.message = text_of(data.get("summary")) or text_of(data.get("message"))
-    last.seconds = figure_of(data.get("seconds")) or 0.0
-    last.dollars = figure_of(data.get("dollars"))
-    last.tokens = number_of(data.get("tokens"))
+    last.finding, last.outcome = as_text(data.get("finding")), as_text(data.get("outcome"))
+    last.message = as_text(data.get("summary")) or as_text(data.get("message"))
+    last.seconds = as_amount(data.get("seconds")) or 0.0
+    last.dollars = as_amount(data.get("dollars"))
+    last.tokens = as_count(data.get("tokens"))
 
 
 def _done(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> None:
     if kind == "checkpoint":
-        data = {**data, "number": number_of(data.get("step"))}
+        data = {**data, "number": as_count(data.get("step"))}
         if not any(step.number == data["number"] for step in whole.steps):
-            whole.steps.append(StepTimeline(data["number"], text_of(data.get("name")) or f"step {data['number']}"))
+            whole.steps.append(StepTimeline(data["number"], as_text(data.get("name")) or f"step {data['number']}"))
     elif kind == "accepted" and data.get("number") is None:
-        return  # its row said so when we came: no step of this run
+        return  # the board row was already done: not a step of this run
     step = _find(whole, data)
     step.status, step.ended = "sent back" if kind == "round" else "done", at
     made = data.get("checkpoint")
     if isinstance(made, dict):
-        step.checkpoint = text_of(made.get("id"))
+        step.checkpoint = as_text(made.get("id"))
         own = [
             one for one in made.get("artefacts") or () if isinstance(one, dict) and one.get("step") == step.number
         ]
-        step.output = text_of(own[-1].get("path")) if own else ""
+        step.output = as_text(own[-1].get("path")) if own else ""
 
 
 def _answered(whole: Timeline, data: Mapping[str, Any]) -> None:
-    asked = [one for step in (whole.before, *whole.steps) for one in step.questions]
+    asked = [one for step in (whole.outside_steps, *whole.steps) for one in step.questions]
     found = next((one for one in reversed(asked) if one.id == data.get("question")), None)
     if found is not None:
-        found.answer, found.by = text_of(data.get("answer")), text_of(data.get("by"))
+        found.answer, found.by = as_text(data.get("answer")), as_text(data.get("by"))
+
+
+# Decisions recorded in the journal: the rule that applied, and the facts that differed from their defaults.
+
+
+class JournalDecision(NamedTuple):
+    at: float
+    step: int  # 0: before the first step
+    name: str  # step name
+    story: str
+    rule: str
+    facts: Mapping[str, Any]
+    did: str  # kind of the resulting journal entry
+
+
+def read_decisions(entries: Iterable[JournalEntry]) -> list[JournalDecision]:
+    found = []
+    step, name, story = 0, "", ""
+    for entry in entries:
+        data = entry.data
+        if entry.kind == "step":
+            step, name = as_count(data.get("number")), as_text(data.get("step"))
+        story = as_text(data.get("story")) or story
+        made = data.get("decided")
+        if isinstance(made, dict) and isinstance(made.get("facts", {}), dict):
+            rule = as_text(made.get("rule"))
+            found.append(JournalDecision(entry.at, step, name, story, rule, made.get("facts", {}), entry.kind))
+    return found
+
+
+def decisions_of_step(found: list[JournalDecision], wanted: str | None) -> list[JournalDecision]:
+    """Decisions of one step, by number or name (the last step of that name); of the last step if None."""
+    if wanted is None:
+        return [one for one in found if one.step == found[-1].step] if found else []
+    if wanted.isdecimal():
+        return [one for one in found if one.step == int(wanted[:9])]
+    last = next((one.step for one in reversed(found) if one.name == wanted), None)
+    return [one for one in found if one.step == last and last is not None]
+
+
+# Cost of a run, parsing only the journal lines that matter. A forked run does not pay for the entries it copied.
+
+_ENDED = b'"kind":"ended"'
+_FORKED = b'"kind":"forked"'
+
+
+class RunCost(NamedTuple):
+    dollars: float = 0.0
+    unpriced: int = 0  # calls without a reported price
+    tokens: int = 0
+    calls: int = 0
+
+
+def run_cost(run: str) -> RunCost:
+    try:
+        raw = read_bytes(os.path.join(run, JOURNAL_FILE), limit=MAX_JOURNAL)
+    except FileError:
+        return RunCost()
+    whole = RunCost()
+    for line in _own_lines(raw.split(b"\n"), is_fork=_FORKED in raw) if _ENDED in raw else ():
+        entry = parse_line(line) if _ENDED in line else None
+        if entry is not None and entry.kind == "ended":
+            dollars = as_amount(entry.data.get("dollars"))
+            whole = RunCost(
+                whole.dollars + (dollars or 0.0),
+                whole.unpriced + (dollars is None),
+                whole.tokens + as_count(entry.data.get("tokens")),
+                whole.calls + 1,
+            )
+    return whole
+
+
+def _own_lines(lines: list[bytes], *, is_fork: bool) -> list[bytes]:
+    """The lines after the last `forked` entry."""
+    begun = [n for n, line in enumerate(lines) if _FORKED in line] if is_fork else []
+    for number in reversed(begun):
+        entry = parse_line(lines[number])
+        if entry is not None and entry.kind == "forked":
+            return lines[number:]
+    return lines

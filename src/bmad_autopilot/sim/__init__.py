@@ -1,1 +1,1 @@
-"""The simulated world: scripted agents, a clock of its own, faults, and an ordered log of effects."""
+"""The simulator: scripted agents, people and GitHub in virtual time, with faults and an ordered log of effects."""

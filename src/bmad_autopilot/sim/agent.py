@@ -1,15 +1,82 @@
-"""A scripted agent as a program of its own: `python -m bmad_autopilot.sim.agent --habit NAME < prompt`."""
+"""The scripted agent as a program: `python -m bmad_autopilot.sim.agent --habit NAME < prompt`."""
 
 import json
 import os
+import re
 import sys
 import time
 
 from ..core.errors import AutopilotError, UsageError
-from .desk import Job
-from .folder_desk import FolderDesk
 from .habits import HABITS, Habit
-from .prompt_reading import read_prompt, step_of
+from .workspace import AgentJob, FolderWorkspace
+
+# Reads the job from our prompt: its first line, its list of files and its quoted blocks.
+
+_SKILLS = (
+    ("build-auto", "build-auto"),
+    ("dev-story", "dev"),
+    ("code-review", "code-review"),
+    ("retrospective", "retrospective"),
+    ("create-story", "create-story"),
+)
+_OWN_PROMPTS = {"revise story": "revision", "fix story": "fix"}
+_FIX_ISSUES_PHRASE = "stands in a pull request"
+_POINT = re.compile(r"(T\d+)\b")
+_FILE = re.compile(r"^- (story|epic|board|folder of such files): `([^`\n]+)`$", re.MULTILINE)
+_BLOCK = re.compile(r"^([A-Z][^\n]{0,200}):\n(`{3,})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+
+
+def read_prompt(prompt: str, folder: str) -> AgentJob:
+    """`folder`: the work tree; the job's paths are relative to it."""
+    # The last match counts: quoted text comes before our own list of files.
+    named = {match[1]: match[2] for match in _FILE.finditer(prompt)}
+    story, board, files = (named.get(name, "") for name in ("story", "board", "folder of such files"))
+    story = story or named.get("epic", "")
+    if not (story and board and files) or "\0" in story + board + files:
+        raise UsageError("a prompt that does not say which story it is about, or where its files are")
+    blocks = [(match[1], match[3]) for match in _BLOCK.finditer(prompt)]
+    return AgentJob(
+        step_of(prompt),
+        story,
+        _relative(board, folder),
+        _relative(files, folder),
+        answers=tuple(
+            answer for title, text in blocks if title.startswith("Question ") for answer in _answers(text)
+        ),
+        review=_join_blocks(blocks, "Its summary"),
+        failure=_join_blocks(
+            blocks, "What they printed", "What went wrong", "The check ", "What the project's own"
+        ),
+        points=tuple((match[1], f"{title}\n{text}") for title, text in blocks if (match := _POINT.match(title))),
+    )
+
+
+def _join_blocks(blocks: list[tuple[str, str]], *titles: str) -> str:
+    return "\n".join(text for title, text in blocks if title.startswith(titles))
+
+
+def step_of(prompt: str) -> str:
+    first = prompt.lstrip().partition("\n")[0].lower()
+    for words, step in _OWN_PROMPTS.items():
+        if first.startswith(words):
+            return step
+    if _FIX_ISSUES_PHRASE in first:
+        return "fix-issues"
+    for skill, step in _SKILLS:
+        if skill in first:
+            return "validate" if step == "create-story" and re.search(r"\bvalidate\b", first) else step
+    return "other"
+
+
+def _answers(block: str) -> list[str]:
+    return re.findall(r"^answered: ([^\n]+)$", block, re.MULTILINE)
+
+
+def _relative(path: str, folder: str) -> str:
+    """Resolves the path's folder, because the file may not exist yet."""
+    whole = os.path.join(os.path.realpath(os.path.dirname(os.path.join(folder, path))), os.path.basename(path))
+    return os.path.relpath(whole, os.path.realpath(folder))
+
 
 MAX_PROMPT = 4 * 1024 * 1024
 MAX_SECONDS = 24 * 3600.0
@@ -35,26 +102,26 @@ def main(arguments: list[str]) -> int:
 def _work(options: dict[str, str], folder: str) -> int:
     prompt = _prompt(options.get("--prompt-file"))
     job = read_prompt(prompt, folder)
-    job = job._replace(attempt=max(job.attempt, _count(folder, job)))
-    habit = choose(options.get("--habit", "honest"), job.story)
-    desk = FolderDesk(folder)
+    job = job._replace(attempt=max(job.attempt, _count_call(folder, job)))
+    habit = choose_habit(options.get("--habit", "honest"), job.story)
+    workspace = FolderWorkspace(folder)
     lines = _PROGRESS.get(step_of(prompt), ("Looking around",))
     pause = _seconds(options.get("--seconds", "0")) / (len(lines) + 1)
     for line in lines:
         sys.stdout.write(f"{line}: {job.story}\n")
         sys.stdout.flush()
         time.sleep(pause)
-    ending = habit(desk, job)
+    ending = habit(workspace, job)
     time.sleep(pause)
     is_done = ending.outcome == "completed"
-    (sys.stdout if is_done else sys.stderr).write(f"{desk.said if is_done else ending.outcome}\n")
+    (sys.stdout if is_done else sys.stderr).write(f"{workspace.final_message if is_done else ending.outcome}\n")
     spend = {"total_cost_usd": ending.dollars, "usage": {"output_tokens": ending.tokens}}
     sys.stdout.write(f"{json.dumps(spend)}\n")
     return 0 if is_done else 1
 
 
-def choose(habits: str, story: str) -> Habit:
-    """Of `honest,picky:1-2-x,asking:1-3` the one for this story; a story may be named by the start of its key."""
+def choose_habit(habits: str, story: str) -> Habit:
+    """The habit for this story in a list like `honest,picky:1-2-x,asking:1-3`; a story's number is enough."""
     chosen = "honest"
     for part in habits.split(","):
         name, _, which = part.strip().partition(":")
@@ -88,15 +155,16 @@ def _prompt(path: str | None) -> str:
         return file.read(MAX_PROMPT).decode("utf-8", "replace")
 
 
-def _count(folder: str, job: Job) -> int:
-    """Which call of this step it is. Nobody tells an agent: it keeps count where no work tree shows it."""
-    place = os.path.join(folder, ".git")
-    if os.path.isfile(place):
-        with open(place, encoding="utf-8") as file:
-            place = os.path.join(folder, file.read(4096).strip().removeprefix("gitdir: "))
-    if not os.path.isdir(place):
+def _count_call(folder: str, job: AgentJob) -> int:
+    """The number of this call of the step. The prompt does not say it, so the agent counts inside the git
+    directory, where no work tree shows it."""
+    git_dir = os.path.join(folder, ".git")
+    if os.path.isfile(git_dir):
+        with open(git_dir, encoding="utf-8") as file:
+            git_dir = os.path.join(folder, file.read(4096).strip().removeprefix("gitdir: "))
+    if not os.path.isdir(git_dir):
         return 1
-    counts = os.path.join(place, "scripted-agent")
+    counts = os.path.join(git_dir, "scripted-agent")
     os.makedirs(counts, exist_ok=True)
     name = f"{job.step}-{job.story}".replace("/", "-")[:200]
     with open(os.path.join(counts, name), "ab") as file:

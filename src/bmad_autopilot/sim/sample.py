@@ -1,10 +1,10 @@
-"""A small project to rehearse on: a ledger in Python, planned with BMAD, with nothing built yet."""
+"""The sample project of simulator, demo and tests: a Python ledger planned with BMAD, with nothing built yet."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-BROKEN = "broken"  # while it is there, the sample's check fails as on a defect in the code
-ENVIRONMENT = "environment"  # while it is there, it fails as without its database
+BROKEN_FILE = "broken"  # while this file exists, the sample's check fails as on a defect in the code
+NO_DATABASE_FILE = "environment"  # while this file exists, the check fails as if its database were down
 
 PLANNING = "_bmad-output/planning-artifacts"
 IMPLEMENTATION = "_bmad-output/implementation-artifacts"
@@ -115,7 +115,7 @@ development_status:
 
 
 def sample_files(epics: int, stories: int) -> dict[str, bytes]:
-    """Path → content, the same at each call."""
+    """Path → content; deterministic."""
     texts = {
         f"{PLANNING}/epics.md": _epics(epics, stories),
         BOARD: _board(epics, stories),
@@ -136,8 +136,8 @@ def story_keys(epics: int, stories: int) -> list[str]:
     return [f"{epic}-{story}-{_slug(epic, story)}" for epic in _upto(epics) for story in _upto(stories)]
 
 
-def scripted(habit: str = "honest", seconds: float = 0.0) -> tuple[str, ...]:
-    """The words that start the scripted agent; its prompt comes on standard input."""
+def scripted_agent_command(habit: str = "honest", seconds: float = 0.0) -> tuple[str, ...]:
+    """The command line of the scripted agent, which reads its prompt from standard input."""
     import sys
 
     return (sys.executable, "-m", "bmad_autopilot.sim.agent", "--habit", habit, "--seconds", f"{seconds:g}")
@@ -146,14 +146,14 @@ def scripted(habit: str = "honest", seconds: float = 0.0) -> tuple[str, ...]:
 def make_sample(
     folder: str, epics: int, stories: int, *, agent_command: Sequence[str] | None = None, era: str = "classic"
 ) -> None:
-    """The sample as a real repository with BMAD's skills and our settings, committed."""
+    """Write the sample as a real repository with BMAD's skills and our settings, committed."""
     import subprocess
 
-    files = {**sample_files(epics, stories), **_installed(era), "bmad-autopilot.toml": _settings(agent_command)}
+    files = {**sample_files(epics, stories), **_bmad_files(era), "bmad-autopilot.toml": _settings(agent_command)}
     for path, data in files.items():
-        place = os.path.join(folder, path)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "wb") as file:
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
             file.write(data)
     identity = (("user.name", "Sample"), ("user.email", "sample@example.invalid"), ("commit.gpgsign", "false"))
     for words in (
@@ -170,14 +170,14 @@ def _settings(agent_command: Sequence[str] | None) -> bytes:
     import shlex
     import sys
 
-    command = json.dumps(list(agent_command or scripted()))
+    command = json.dumps(list(agent_command or scripted_agent_command()))
     check = json.dumps(f"{shlex.quote(sys.executable)} check.py")
     return (
         f'agent = "scripted"\n\n[agents.scripted]\ncommand = {command}\n\n[commands]\ntest = [{check}]\n'.encode()
     )
 
 
-def _installed(era: str) -> Mapping[str, bytes]:
+def _bmad_files(era: str) -> Mapping[str, bytes]:
     version, skills = ERAS[era]
     texts = {
         "_bmad/_config/manifest.yaml": f"installation:\n  version: {version}\nmodules:\n  - name: bmm\n",
@@ -231,7 +231,7 @@ def _slug(epic: int, story: int) -> str:
 
 
 def _nth(words: Sequence[str], number: int) -> str:
-    """Past the last one again from the first, with a number: each differs from all others."""
+    """Wraps around after the last word and appends a number, so that every result is unique."""
     again, index = divmod(number - 1, len(words))
     return words[index] if not again else f"{words[index]}-{again + 1}"
 

@@ -1,1 +1,1 @@
-"""What a person sees."""
+"""Renders records as terminal text and JSON documents."""

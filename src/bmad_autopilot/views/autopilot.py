@@ -1,60 +1,61 @@
-"""What the autopilot is about to do, and what it came to."""
+"""Renders the autopilot's preview and final report, and the preview of a single run."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .log_lines import fit
+from ..project.commands import NO_CHECKS
+from .format import fit, money, pluralize
 from .terminal import Terminal, clean, display_width, pad
 
 LABEL = 9
-MOST = 20
+MAX_EPICS = 20
 
 
-class Planned(NamedTuple):
+class PlannedEpic(NamedTuple):
     key: str
     title: str
-    told: str  # stories left, or that it is gone on with
+    progress: str  # stories left, or the state of its pull request
 
 
-class LeftAlone(NamedTuple):
-    """An epic that is not begun, though not all of it is done."""
+class SkippedEpic(NamedTuple):
+    """An unfinished epic that the autopilot does not start."""
 
     key: str
     why: str
-    command: str  # that helps
+    command: str  # unblocks it
 
 
-class Outset(NamedTuple):
-    epics: tuple[Planned, ...]
-    goes_to: str  # where finished epics go
-    merges: str  # when
-    stacks: str  # what an epic begins from
+class AutopilotPreview(NamedTuple):
+    epics: tuple[PlannedEpic, ...]
+    delivery: str  # how finished epics are delivered
+    merge: str  # the condition for merging
+    order: str  # which branch an epic starts from
     agents: str
     checks: str
-    left_alone: tuple[LeftAlone, ...] = ()
-    at_once: str = ""  # how many agents, and where they work; empty: one epic at a time, in the checkout
-    bounds: str = ""  # of the command
+    skipped: tuple[SkippedEpic, ...] = ()
+    parallel: str = ""  # number of agents and their worktrees; empty: one epic at a time, in the checkout
+    bounds: str = ""  # cost, token and time limits of the command
 
 
-class LaneTold(NamedTuple):
+class LaneReport(NamedTuple):
     key: str
     stage: str
     pull: int
     why: str
-    run: str  # empty: it could not be begun
+    run: str  # empty: it could not be started
     help: str = ""
 
 
-class Came(NamedTuple):
+class AutopilotReport(NamedTuple):
     exit_code: int
     merged: tuple[str, ...]
-    lanes: tuple[LaneTold, ...]
+    lanes: tuple[LaneReport, ...]
     next: tuple[tuple[str, str], ...]
-    left_alone: tuple[LeftAlone, ...] = ()
-    why: str = ""  # it ended, though there is more to do
+    skipped: tuple[SkippedEpic, ...] = ()
+    why: str = ""  # the limit that ended the command before all work was done
 
 
-def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
+def preview_lines(view: AutopilotPreview, out: Terminal) -> Iterator[str]:
     count = len(view.epics)
     head = (
         f"autopilot: {count} {'epic' if count == 1 else 'epics'} to do"
@@ -63,31 +64,31 @@ def outset_lines(view: Outset, out: Terminal) -> Iterator[str]:
     )
     yield from (out.style(line, "bold") for line in fit(head, out, ""))
     width = max((display_width(clean(one.key)) for one in view.epics), default=0)
-    for one in view.epics[:MOST]:
+    for one in view.epics[:MAX_EPICS]:
         title = f"{clean(one.title)}  " if one.title else ""
-        yield from fit(f"  {pad(clean(one.key), width)}  {title}({clean(one.told)})", out, " " * 4)
-    if count > MOST:
-        yield f"  … {count - MOST} more"
+        yield from fit(f"  {pad(clean(one.key), width)}  {title}({clean(one.progress)})", out, " " * 4)
+    if count > MAX_EPICS:
+        yield f"  … {count - MAX_EPICS} more"
     rows = (
-        ("delivery", view.goes_to),
-        ("merge", view.merges),
-        ("order", view.stacks),
+        ("delivery", view.delivery),
+        ("merge", view.merge),
+        ("order", view.order),
         ("agents", view.agents),
-        ("parallel", view.at_once),
+        ("parallel", view.parallel),
         ("until", view.bounds),
         ("checks", view.checks),
     )
     for label, text in rows:
         if text:
             yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
-    yield from _left_alone(view.left_alone, out)
+    yield from _skipped_epic_lines(view.skipped, out)
 
 
-def _left_alone(epics: tuple[LeftAlone, ...], out: Terminal) -> Iterator[str]:
-    for one in epics[:MOST]:
+def _skipped_epic_lines(epics: tuple[SkippedEpic, ...], out: Terminal) -> Iterator[str]:
+    for one in epics[:MAX_EPICS]:
         yield from fit(f"  {clean(one.key)} is left alone: {clean(one.why)}", out, " " * 4)
-    if len(epics) > MOST:
-        yield f"  … {len(epics) - MOST} more"
+    if len(epics) > MAX_EPICS:
+        yield f"  … {len(epics) - MAX_EPICS} more"
 
 
 _STAGES = {
@@ -100,14 +101,14 @@ _STAGES = {
 }
 
 
-def came_lines(view: Came, out: Terminal) -> Iterator[str]:
+def report_lines(view: AutopilotReport, out: Terminal) -> Iterator[str]:
     count = len(view.merged)
     if count:
         words = f"{count} {'epic is' if count == 1 else 'epics are'} merged: {', '.join(view.merged)}"
     elif view.lanes:
         words = "no epic was merged"
     else:
-        words = "nothing can be begun by itself" if view.left_alone else "nothing was left to do"
+        words = "nothing can be begun by itself" if view.skipped else "nothing was left to do"
     yield from (out.style(line, "green" if count else "bold") for line in fit(clean(words), out, ""))
     if view.why:
         yield from fit(f"  ended: {clean(view.why)}", out, "    ")
@@ -118,20 +119,99 @@ def came_lines(view: Came, out: Terminal) -> Iterator[str]:
         yield from fit(f"{first}{clean(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
         if lane.help:
             yield from fit(f"    help: {clean(lane.help)}", out, " " * 10)
-    yield from _left_alone(view.left_alone, out)
+    yield from _skipped_epic_lines(view.skipped, out)
     width = max((display_width(clean(command)) for command, _ in view.next), default=0)
     for index, (command, purpose) in enumerate(view.next):
         label = pad("next" if index == 0 else "", LABEL)
         yield from fit(f"  {label} {pad(clean(command), width)}   {clean(purpose)}", out, " " * (LABEL + 5))
 
 
-def outset_document(view: Outset) -> dict[str, object]:
-    epics = [{"key": one.key, "title": one.title, "told": one.told} for one in view.epics]
-    left = [one._asdict() for one in view.left_alone]
-    told = {"delivery": view.goes_to, "merge": view.merges, "parallel": view.at_once}
-    return {"epics": epics, **told, "left_alone": left}
+def preview_document(view: AutopilotPreview) -> dict[str, object]:
+    epics = [{"key": one.key, "title": one.title, "told": one.progress} for one in view.epics]
+    left = [one._asdict() for one in view.skipped]
+    preview = {"delivery": view.delivery, "merge": view.merge, "parallel": view.parallel}
+    return {"epics": epics, **preview, "left_alone": left}
 
 
-def came_document(view: Came) -> dict[str, object]:
+def report_document(view: AutopilotReport) -> dict[str, object]:
     lanes = [lane._asdict() for lane in view.lanes]
     return {"merged": list(view.merged), "lanes": lanes, "why": view.why, "exit_code": view.exit_code}
+
+
+# The preview of a single run, printed before its first agent call.
+
+MAX_STORIES = 20
+
+
+class Estimate(NamedTuple):
+    """Estimated from earlier calls of this project."""
+
+    dollars: float
+    calls: int  # planned, if no review asks for changes
+    earlier: int  # calls the estimate is based on
+
+
+class PlannedStory(NamedTuple):
+    key: str
+    status: str
+    steps: tuple[str, ...]
+
+
+class RunPreview(NamedTuple):
+    title: str
+    stories: tuple[PlannedStory, ...]
+    workflow: str
+    agents: tuple[tuple[str, tuple[str, ...]], ...]  # agent, its roles
+    checks: tuple[str, ...]
+    branch: str
+    max_cost: float | None
+    max_hours: float | None
+    estimate: Estimate | None
+
+
+def run_preview_lines(view: RunPreview, out: Terminal) -> Iterator[str]:
+    yield from (out.style(line, "bold") for line in fit(clean(view.title), out, ""))
+    keys = max((display_width(clean(story.key)) for story in view.stories), default=0)
+    for story in view.stories[:MAX_STORIES]:
+        words = f"{clean(story.status)}: {clean(' → '.join(story.steps)) or 'nothing to do'}"
+        yield from fit(f"  {pad(clean(story.key), keys)}  {words}", out, " " * 4)
+    if len(view.stories) > MAX_STORIES:
+        yield f"  … {len(view.stories) - MAX_STORIES} more"
+    for label, text in _facts(view):
+        yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+
+
+def _facts(view: RunPreview) -> Iterator[tuple[str, str]]:
+    yield "workflow", view.workflow
+    if view.agents:
+        yield "agents", " · ".join(f"{who} ({', '.join(roles)})" for who, roles in view.agents)
+    yield "checks", ", ".join(view.checks) or NO_CHECKS
+    yield "branch", f"{view.branch}, in this work tree" if view.branch else "none is checked out"
+    yield "cost", "; ".join(_cost(view))
+
+
+def _cost(view: RunPreview) -> Iterator[str]:
+    if view.max_cost is None:
+        yield "no cap on cost is set (--max-cost)"
+    else:
+        yield f"{money(view.max_cost)} at most, then you are asked"
+    if view.max_hours is not None:
+        yield f"{view.max_hours:g} hours at most"
+    if view.estimate is not None:
+        yield (
+            f"about {money(view.estimate.dollars)} for {pluralize(view.estimate.calls, 'call')}, "
+            f"by {pluralize(view.estimate.earlier, 'earlier call')} here"
+        )
+
+
+def run_preview_document(view: RunPreview) -> dict[str, object]:
+    return {
+        "stories": [{**story._asdict(), "steps": list(story.steps)} for story in view.stories],
+        "workflow": view.workflow,
+        "agents": {who: list(roles) for who, roles in view.agents},
+        "checks": list(view.checks),
+        "branch": view.branch,
+        "max_cost": view.max_cost,
+        "max_hours": view.max_hours,
+        "estimate": view.estimate._asdict() if view.estimate else None,
+    }

@@ -1,4 +1,4 @@
-"""`bmad doctor`: one line per check, and below it what helps."""
+"""Renders `bmad doctor`: one line per check, with its fix below."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -8,36 +8,36 @@ from typing import NamedTuple
 from .terminal import Terminal, clean, display_width
 
 
-class State(Enum):
+class CheckState(Enum):
     OK = "ok"
     NOTE = "note"  # worth knowing
-    WARN = "warn"  # something will not work, or not always
+    WARN = "warn"  # a feature fails, always or sometimes
     FAIL = "fail"  # nothing will run
 
 
-class Check(NamedTuple):
-    """What was looked at, what was found, and the command or the change that helps."""
+class DoctorCheck(NamedTuple):
+    """One check: its name, result, finding and fix."""
 
     name: str
-    state: State
+    state: CheckState
     found: str
     fix: str | None = None
-    unreadable: bool = False  # a file that everything else stands on cannot be read
+    unreadable: bool = False  # a required file cannot be read
 
 
 _MARKS = {
-    State.OK: ("ok", "green"),
-    State.NOTE: ("note", "cyan"),
-    State.WARN: ("warn", "yellow"),
-    State.FAIL: ("FAIL", "red"),
+    CheckState.OK: ("ok", "green"),
+    CheckState.NOTE: ("note", "cyan"),
+    CheckState.WARN: ("warn", "yellow"),
+    CheckState.FAIL: ("FAIL", "red"),
 }
-NARROW = 70
+MIN_COLUMN_WIDTH = 70
 _MARK_WIDTH = max(len(mark) for mark, _ in _MARKS.values())
 
 
-def render(checks: list[Check], out: Terminal) -> Iterator[str]:
+def render(checks: list[DoctorCheck], out: Terminal) -> Iterator[str]:
     names = max((display_width(clean(check.name)) for check in checks), default=0)
-    narrow = out.width < NARROW  # then what was found stands below the name, not beside it
+    narrow = out.width < MIN_COLUMN_WIDTH  # the finding goes below the name, not beside it
     indent = " " * (_MARK_WIDTH + 2 + (0 if narrow else names + 2))
     for check in checks:
         mark, color = _MARKS[check.state]
@@ -56,20 +56,22 @@ def render(checks: list[Check], out: Terminal) -> Iterator[str]:
 
 
 def _lines(text: str, room: int) -> Iterator[str]:
-    """Broken at spaces only: a path is of use only if it is whole."""
+    """Breaks at spaces only, so that paths stay whole."""
     for line in text.splitlines():
         yield from wrap(clean(line), room, break_long_words=False, break_on_hyphens=False)
 
 
 def _fix(text: str, indent: str, out: Terminal) -> Iterator[str]:
-    """Not wrapped: it is there to be copied."""
+    """Not wrapped, so that it can be copied."""
     first, *more = text.splitlines()
     yield f"{indent}{out.style('fix:', 'bold')} {clean(first)}"
     yield from (f"{indent}     {clean(line.strip())}" for line in more)
 
 
-def _summary(checks: list[Check], out: Terminal) -> str:
-    failed, warned = (sum(check.state is state for check in checks) for state in (State.FAIL, State.WARN))
+def _summary(checks: list[DoctorCheck], out: Terminal) -> str:
+    failed, warned = (
+        sum(check.state is state for check in checks) for state in (CheckState.FAIL, CheckState.WARN)
+    )
     if failed:
         return out.style(f"{failed} of {len(checks)} checks failed: mend those first", "red")
     if warned:
@@ -77,7 +79,7 @@ def _summary(checks: list[Check], out: Terminal) -> str:
     return "all is well"
 
 
-def document(checks: list[Check]) -> dict[str, object]:
+def document(checks: list[DoctorCheck]) -> dict[str, object]:
     return {
         "version": 1,
         "kind": "doctor",

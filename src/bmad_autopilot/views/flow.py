@@ -1,34 +1,40 @@
-"""Where a flow stands: its steps, the one in hand, what was decided, what stands in the way, what comes next."""
+"""Renders a flow's status (steps, current step, decisions, blockers, next commands) and the list of flows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..core.diagnostics import Diagnostic
+from ..core.errors import Diagnostic
 from ..core.flow_state import LastSession
-from .listing import Item, listing
-from .status import Next
+from .format import LocatedMessage, message_lines
+from .status import NextStep
 from .terminal import Terminal, clean, cut, display_width, pad, wrap
 
-DONE, SKIPPED, LEFT_OUT, NOW, TO_COME = "done", "skipped", "left-out", "current", "to-come"
-MOST_DECISIONS = 5
-MOST_TRIES = 3
-LABEL = 9
-NAME = 24  # columns that names of steps are lined up in
+FLOW_DONE, SKIPPED, NOT_NEEDED, CURRENT, UPCOMING = "done", "skipped", "left-out", "current", "to-come"
+MAX_DECISIONS = 5
+MAX_TRIES_SHOWN = 3
+LABEL_WIDTH = 9
+MAX_NAME_WIDTH = 24  # columns; step names are aligned up to this width
 
-_MARKS = {DONE: ("✓", "x"), SKIPPED: ("–", "-"), LEFT_OUT: ("–", "-"), NOW: ("▶", ">"), TO_COME: ("·", ".")}
-_COLORS = {DONE: "green", SKIPPED: "dim", LEFT_OUT: "dim", NOW: "yellow", TO_COME: "dim"}
+_MARKS = {
+    FLOW_DONE: ("✓", "x"),
+    SKIPPED: ("–", "-"),
+    NOT_NEEDED: ("–", "-"),
+    CURRENT: ("▶", ">"),
+    UPCOMING: ("·", "."),
+}
+_COLORS = {FLOW_DONE: "green", SKIPPED: "dim", NOT_NEEDED: "dim", CURRENT: "yellow", UPCOMING: "dim"}
 
 
-class StepLine(NamedTuple):
+class FlowStepLine(NamedTuple):
     number: int
     name: str
     mark: str
-    text: str = ""  # what came of it, or what there is to know of it
-    completed: str = ""  # when, as the state file has it
+    text: str = ""  # its outcome, or a note on it
+    completed: str = ""  # date from the state file
 
 
-class Current(NamedTuple):
-    """The step in hand."""
+class CurrentStep(NamedTuple):
+    """The flow's current step."""
 
     number: int
     name: str
@@ -37,43 +43,43 @@ class Current(NamedTuple):
     retry_count: int = 0
     tries: int = 3
     at_gate: bool = False
-    owes: tuple[str, ...] = ()  # what it has not left yet
-    retries: tuple[str, ...] = ()  # why it failed
+    owes: tuple[str, ...] = ()  # required output still missing
+    retries: tuple[str, ...] = ()  # reasons of failed tries
 
 
 class FlowView(NamedTuple):
-    name: str  # empty: the project is in none
+    name: str  # empty: the project is in no flow
     why: str
-    next: Next
+    next: NextStep
     description: str = ""
     path: str = ""  # of the state file
     has_state: bool = False
-    steps: tuple[StepLine, ...] = ()
-    current: Current | None = None  # None: all are done
-    differs: str = ""  # why the state file says another step
+    steps: tuple[FlowStepLine, ...] = ()
+    current: CurrentStep | None = None  # None: all are done
+    mismatch: str = ""  # why the state file names another step
     decisions: tuple[str, ...] = ()
-    last: LastSession = LastSession()
+    last_session: LastSession = LastSession()
     blockers: tuple[str, ...] = ()
-    asks: str = ""
-    answer: str = ""  # the command
-    asked_by: str = ""  # the run
+    question: str = ""
+    answer_command: str = ""  # command that answers the question
+    question_run: str = ""  # id of the asking run
     run: str = ""
-    at_work: str = ""  # who looks after it
-    others: tuple[tuple[str, str], ...] = ()  # flows that can be chosen too: name, description
+    supervisor: str = ""  # description of the supervising process
+    others: tuple[tuple[str, str], ...] = ()  # other flows that fit: name, description
     notes: tuple[Diagnostic, ...] = ()
     board: str = ""
-    waits: bool = False  # for a person
+    is_waiting: bool = False  # a person must act
     show_all: bool = False
 
 
 def render(view: FlowView, out: Terminal) -> Iterator[str]:
-    yield from summary(view, out)
+    yield from flow_summary_lines(view, out)
     yield ""
-    yield from coming(view.next, out)
+    yield from next_step_lines(view.next, out)
 
 
-def summary(view: FlowView, out: Terminal) -> Iterator[str]:
-    """All but what comes next."""
+def flow_summary_lines(view: FlowView, out: Terminal) -> Iterator[str]:
+    """Everything except the next step."""
     yield from _head(view, out)
     if view.steps:
         yield ""
@@ -85,11 +91,11 @@ def summary(view: FlowView, out: Terminal) -> Iterator[str]:
             yield from _fact(label, text, out)
     if view.notes:
         yield ""
-        yield from listing(map(_item, view.notes), out)
+        yield from message_lines(map(_item, view.notes), out)
 
 
-def _item(note: Diagnostic) -> Item:
-    return Item(note.place, f"{note.message} [{note.code}]", note.severity.value, "yellow", note.hint)
+def _item(note: Diagnostic) -> LocatedMessage:
+    return LocatedMessage(note.location, f"{note.message} [{note.code}]", note.severity.value, "yellow", note.hint)
 
 
 def _head(view: FlowView, out: Terminal) -> Iterator[str]:
@@ -104,7 +110,7 @@ def _head(view: FlowView, out: Terminal) -> Iterator[str]:
 
 
 def _steps(view: FlowView, out: Terminal) -> Iterator[str]:
-    width = min(NAME, max(display_width(clean(step.name)) for step in view.steps))
+    width = min(MAX_NAME_WIDTH, max(display_width(clean(step.name)) for step in view.steps))
     digits = len(str(view.steps[-1].number))
     for step in view.steps:
         mark = _MARKS[step.mark][0 if out.unicode else 1]
@@ -117,49 +123,49 @@ def _steps(view: FlowView, out: Terminal) -> Iterator[str]:
 
 
 def _facts(view: FlowView) -> Iterator[tuple[str, str]]:
-    if view.differs:
-        yield "place", view.differs
+    if view.mismatch:
+        yield "place", view.mismatch
     if view.current is not None:
         yield from _current(view.current, view.show_all)
-    most = len(view.decisions) if view.show_all else MOST_DECISIONS
+    most = len(view.decisions) if view.show_all else MAX_DECISIONS
     left = len(view.decisions) - most
     if left > 0:
         yield "decided", f"… {left} {'thing' if left == 1 else 'things'} before (--all shows them)"
     for decision in view.decisions[max(0, left) :]:
         yield "decided", decision
-    date, where, reason, notes = view.last
-    if any(view.last):
+    date, where, reason, notes = view.last_session
+    if any(view.last_session):
         ended = " at ".join(filter(None, (date, where)))
         yield "last", ": ".join(filter(None, (ended, "; ".join(filter(None, (reason, notes))))))
     for blocker in view.blockers:
         yield "blocker", blocker
-    if view.at_work:
-        yield "run", f"{view.run} is under way: {view.at_work}"
+    if view.supervisor:
+        yield "run", f"{view.run} is under way: {view.supervisor}"
     elif view.run:
         yield "run", f"{view.run} is not over"
-    if view.asks:
-        yield "asks", view.asks
+    if view.question:
+        yield "asks", view.question
 
 
-def _current(now: Current, show_all: bool) -> Iterator[tuple[str, str]]:
+def _current(now: CurrentStep, show_all: bool) -> Iterator[tuple[str, str]]:
     words = [now.status.replace("_", " "), f"at {now.sub_step}" if now.sub_step else ""]
     failed = f"{now.retry_count} of {now.tries} tries failed" if now.retry_count else ""
     yield "step", f"{now.number}, {now.name}: " + ", ".join(filter(None, (*words, failed)))
-    for reason in now.retries if show_all else now.retries[-MOST_TRIES:]:
+    for reason in now.retries if show_all else now.retries[-MAX_TRIES_SHOWN:]:
         yield "failed", reason
     if now.owes:
         yield "owes", ", ".join(now.owes)
 
 
 def _fact(label: str, text: str, out: Terminal) -> Iterator[str]:
-    lines = wrap(clean(text), max(20, out.width - LABEL - 3), "")
+    lines = wrap(clean(text), max(20, out.width - LABEL_WIDTH - 3), "")
     color = "red" if label in ("failed", "blocker") else "yellow" if label in ("asks", "place") else "bold"
-    yield f"  {out.style(pad(label, LABEL), color)} {lines[0]}"
-    yield from (" " * (LABEL + 3) + line for line in lines[1:])
+    yield f"  {out.style(pad(label, LABEL_WIDTH), color)} {lines[0]}"
+    yield from (" " * (LABEL_WIDTH + 3) + line for line in lines[1:])
 
 
-def coming(next: Next, out: Terminal) -> Iterator[str]:
-    """A command is there to be copied: what does not fit beside it stands below."""
+def next_step_lines(next: NextStep, out: Terminal) -> Iterator[str]:
+    """Never wraps a command, so that it can be copied; a purpose that does not fit goes below."""
     lines = wrap(clean(next.sentence), max(20, out.width - 8), "")
     yield f"  {out.style('next', 'bold')}  {lines[0]}"
     yield from (" " * 8 + line for line in lines[1:])
@@ -186,9 +192,9 @@ def document(view: FlowView) -> dict[str, object]:
         "state_file": {"path": view.path, "exists": view.has_state} if view.path else None,
         "board": view.board or None,
         "done": bool(view.name) and view.current is None,
-        "waits": view.waits,
+        "waits": view.is_waiting,
         "step": _step_document(view.current) if view.current else None,
-        "differs": view.differs or None,
+        "differs": view.mismatch or None,
         "steps": [
             {**step._asdict(), "text": step.text or None, "completed": step.completed or None}
             for step in view.steps
@@ -196,15 +202,17 @@ def document(view: FlowView) -> dict[str, object]:
         "decisions": list(view.decisions),
         "last_session": _last_document(view),
         "blockers": list(view.blockers),
-        "run": {"id": view.run, "supervised": bool(view.at_work)} if view.run else None,
-        "question": {"text": view.asks, "run": view.asked_by, "command": view.answer} if view.asks else None,
+        "run": {"id": view.run, "supervised": bool(view.supervisor)} if view.run else None,
+        "question": {"text": view.question, "run": view.question_run, "command": view.answer_command}
+        if view.question
+        else None,
         "others": [name for name, _ in view.others],
         "warnings": [_note_document(note) for note in view.notes],
         "next": next_document(view.next),
     }
 
 
-def _step_document(now: Current) -> dict[str, object]:
+def _step_document(now: CurrentStep) -> dict[str, object]:
     return {
         **now._asdict(),
         "sub_step": now.sub_step or None,
@@ -214,14 +222,46 @@ def _step_document(now: Current) -> dict[str, object]:
 
 
 def _last_document(view: FlowView) -> dict[str, str] | None:
-    return view.last._asdict() if any(view.last) else None
+    return view.last_session._asdict() if any(view.last_session) else None
 
 
 def _note_document(note: Diagnostic) -> dict[str, object]:
-    place = note.place
+    place = note.location
     return {"file": place.file, "line": place.line, "message": note.message, "code": note.code, "help": note.hint}
 
 
-def next_document(next: Next) -> dict[str, object]:
+def next_document(next: NextStep) -> dict[str, object]:
     listed = [{"command": command, "purpose": purpose} for command, purpose in next.commands]
     return {"sentence": next.sentence, "commands": listed}
+
+
+# The list of flows.
+
+
+class ListedFlow(NamedTuple):
+    name: str
+    description: str
+    state: str  # the path of its state file
+    steps: tuple[str, ...]
+    file: str = ""  # set for the project's own flows
+    fits: bool = False
+    chosen: bool = False
+
+
+def render_flow_list(flows: Sequence[ListedFlow], why: str, out: Terminal) -> Iterator[str]:
+    width = max((display_width(clean(flow.name)) for flow in flows), default=0)
+    for flow in flows:
+        mark = ">" if flow.chosen else " "
+        fits = ", fits too" if flow.fits and not flow.chosen else ""
+        own = f", {flow.file}" if flow.file else ""
+        head = f"{mark} {out.style(pad(clean(flow.name), width), 'bold')}  "
+        yield head + cut(clean(f"{flow.description}{own}{fits}"), max(20, out.width - width - 4))
+        steps = " · ".join(f"{number} {clean(name)}" for number, name in enumerate(flow.steps, 1))
+        indent = " " * (width + 4)
+        yield from (out.style(line, "dim") for line in wrap(indent + steps, out.width, indent))
+    yield from wrap(clean(why), out.width, "")
+
+
+def flow_list_document(flows: Sequence[ListedFlow], why: str) -> dict[str, object]:
+    listed = [{**flow._asdict(), "steps": list(flow.steps), "file": flow.file or None} for flow in flows]
+    return {"version": 1, "kind": "flow-list", "flows": listed, "why": why}

@@ -1,58 +1,99 @@
-"""`bmad plan`: which epic comes when, what it waits for and why, how long it takes, what it costs."""
+"""Renders `bmad plan`: the order of epics, their dependencies, duration and cost."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..core.errors import Place
+from ..core.errors import Location
 from ..core.estimates import Range
-from .chart import Bar, chart
-from .figures import counted, money
-from .log_lines import fit
+from .format import fit, money, pluralize
 from .terminal import Terminal, clean, display_width, pad
 
+# The chart: one bar per epic.
+
+MIN_BAR_WIDTH = 10  # columns
+MAX_LABEL_WIDTH = 16
+
+
+class Bar(NamedTuple):
+    label: str
+    intervals: tuple[tuple[float, float], ...]  # start and end of its work
+    is_strong: bool = False
+
+
+def chart(bars: Sequence[Bar], length: float, scale: tuple[str, str], out: Terminal) -> list[str]:
+    """A scale line, then one line per bar."""
+    labels = min(MAX_LABEL_WIDTH, max((display_width(clean(bar.label)) for bar in bars), default=0))
+    width = max(MIN_BAR_WIDTH, min(out.width, 120) - labels - 4)
+    first, last = scale
+    gap = max(1, width - display_width(first) - display_width(last))
+    lines = [" " * (labels + 4) + out.style(first + " " * gap + last, "dim")]
+    for bar in bars:
+        cells = _cells(bar.intervals, length, width, out)
+        shown = out.style(cells, "yellow" if bar.is_strong else "cyan")
+        lines.append(f"  {pad(clean(bar.label), labels)}  {shown}".rstrip())
+    return lines
+
+
+def _cells(spells: Sequence[tuple[float, float]], length: float, width: int, out: Terminal) -> str:
+    """Full while an agent works, thin while the epic waits for one. The shortest interval still takes one cell."""
+    full, thin = ("█", "─") if out.unicode else ("#", "-")
+    cells = [" "] * width
+    if not spells or length <= 0:
+        return ""
+    each = length / width
+    first, last = round(spells[0][0] / each), round(spells[-1][1] / each)
+    for at in range(min(first, width - 1), min(last, width)):
+        cells[at] = thin
+    for begins, ends in spells:
+        start = min(round(begins / each), width - 1)
+        for at in range(start, min(width, max(start + 1, round(ends / each)))):
+            cells[at] = full
+    return "".join(cells).rstrip()
+
+
 LABEL = 7
-MOST_EPICS = 20
-MOST_PROBLEMS = 10
+MAX_EPICS = 20
+MAX_PROBLEMS = 10
 
 HOUR, DAY = 3600.0, 86400.0
 
 
-class Wait(NamedTuple):
-    """For which epic, and who says so."""
+class EpicWait(NamedTuple):
+    """A dependency on another epic, and where it is declared."""
 
     epic: str
     source: str
-    place: Place | None
-    is_plain: bool = True  # it does not follow from the others
+    location: Location | None
+    is_direct: bool = True  # not implied by the other dependencies
 
 
 class EpicPlan(NamedTuple):
     key: str
     number: str
     title: str
-    stories: int  # that are left
+    stories: int  # not done yet
     calls: int
-    waits: tuple[Wait, ...]
+    waits: tuple[EpicWait, ...]
     seconds: Range
     dollars: Range | None
-    spells: tuple[tuple[float, float], ...]
-    is_critical: bool  # part of the chain that takes longest
+    intervals: tuple[tuple[float, float], ...]
+    is_critical: bool  # on the critical path
 
 
-class Told(NamedTuple):
-    """Something wrong with what was declared, how it is taken, and what helps."""
+class DependencyProblem(NamedTuple):
+    """An invalid dependency, how the plan treats it, and its fix."""
 
     fault: str
     epic: str
-    wait: Wait
+    wait: EpicWait
     cycle: tuple[str, ...]
     message: str
     help: str
 
 
-class Declared(NamedTuple):
-    """What `dependencies = "declared"` would bring in place of the order."""
+class DeclaredGain(NamedTuple):
+    """The schedule with `dependencies = "declared"` instead of "order"."""
 
     parallel: int
     seconds: float
@@ -60,18 +101,18 @@ class Declared(NamedTuple):
 
 
 class PlanView(NamedTuple):
-    epics: tuple[EpicPlan, ...]  # by when they begin
+    epics: tuple[EpicPlan, ...]  # sorted by start
     mode: str  # order, declared, none
     parallel: int
     seconds: Range
     dollars: Range | None
-    earlier: int  # calls the figures are taken from; 0: they are guessed
-    known: int  # epics on the board
-    pending: tuple[tuple[str, int], ...] = ()  # epics whose pull requests are open, with their numbers
-    left_alone: int = 0  # epics that are not done and that nobody begins
-    declared: Declared | None = None
+    earlier_calls: int  # calls the estimates are based on; 0: they are guesses
+    epics_on_board: int  # epics on the board
+    pending: tuple[tuple[str, int], ...] = ()  # epics with an open pull request: key, number
+    skipped: int = 0  # unfinished epics the autopilot does not start
+    declared: DeclaredGain | None = None
     by_parallel: tuple[tuple[int, float], ...] = ()
-    problems: tuple[Told, ...] = ()
+    problems: tuple[DependencyProblem, ...] = ()
 
 
 _MODES = {
@@ -83,13 +124,17 @@ _MODES = {
 
 def render(view: PlanView, out: Terminal) -> Iterator[str]:
     if not view.epics:
-        why = "no epic is left to begin" if view.known else "there is no epic on the board yet (bmad status)"
+        why = (
+            "no epic is left to begin"
+            if view.epics_on_board
+            else "there is no epic on the board yet (bmad status)"
+        )
         yield from (out.style(line, "bold") for line in fit(f"nothing to plan: {why}", out, ""))
         yield from _pending(view, out)
         return
     stories = sum(epic.stories for epic in view.epics)
     at_once = "one agent at a time" if view.parallel == 1 else f"up to {view.parallel} agents at a time"
-    head = f"plan: {counted(len(view.epics), 'epic')}, {counted(stories, 'story')} left, {at_once}"
+    head = f"plan: {pluralize(len(view.epics), 'epic')}, {pluralize(stories, 'story')} left, {at_once}"
     yield from (out.style(line, "bold") for line in fit(head, out, ""))
     yield from fit(f'  {_MODES[view.mode]} (dependencies = "{view.mode}")', out, "  ")
     yield ""
@@ -100,65 +145,65 @@ def render(view: PlanView, out: Terminal) -> Iterator[str]:
     for label, text in _facts(view):
         yield from fit(f"  {pad(label, LABEL)} {text}", out, " " * (LABEL + 3))
     yield from _pending(view, out)
-    for mark, told in ((">", _advice(view)), ("!", _problems(view))):
-        for line in told:
+    for mark, described in ((">", _advice(view)), ("!", _problems(view))):
+        for line in described:
             yield from fit(f"  {mark} {clean(line)}", out, " " * 4)
 
 
 def _epics(view: PlanView, out: Terminal) -> Iterator[str]:
     width = max(display_width(clean(epic.key)) for epic in view.epics)
-    for epic in view.epics[:MOST_EPICS]:
+    for epic in view.epics[:MAX_EPICS]:
         title = f"{clean(epic.title)}, " if epic.title else ""
-        text = f"{title}{counted(epic.stories, 'story')}, {duration(epic.seconds.middle)}"
-        text += _after([wait for wait in epic.waits if wait.is_plain])
+        text = f"{title}{pluralize(epic.stories, 'story')}, {duration(epic.seconds.middle)}"
+        text += _dependency_text([wait for wait in epic.waits if wait.is_direct])
         yield from fit(f"  {pad(clean(epic.key), width)}  {text}", out, " " * 4)
-    yield from _more(len(view.epics) - MOST_EPICS, "bmad plan --json has them all")
+    yield from _more(len(view.epics) - MAX_EPICS, "bmad plan --json has them all")
 
 
-def _after(waits: Sequence[Wait]) -> str:
+def _dependency_text(waits: Sequence[EpicWait]) -> str:
     """`; after epic-1, epic-2 (epics.md:12), epic-4 (bmad-autopilot.toml:3)`"""
     named: dict[str, list[str]] = {}
     for wait in waits:
-        place = wait.place._replace(file=os.path.basename(wait.place.file)) if wait.place else ""
+        place = wait.location._replace(file=os.path.basename(wait.location.file)) if wait.location else ""
         named.setdefault(str(place), []).append(wait.epic)
     parts = [", ".join(epics) + (f" ({place})" if place else "") for place, epics in named.items()]
     return f"; after {clean(', '.join(parts))}" if parts else ""
 
 
 def _chart(view: PlanView, out: Terminal) -> list[str]:
-    shown = view.epics[:MOST_EPICS]
-    bars = [Bar(epic.key, epic.spells, epic.is_critical) for epic in shown]
-    last = max((ends for epic in shown for _, ends in epic.spells), default=0.0)
+    shown = view.epics[:MAX_EPICS]
+    bars = [Bar(epic.key, epic.intervals, epic.is_critical) for epic in shown]
+    last = max((ends for epic in shown for _, ends in epic.intervals), default=0.0)
     return chart(bars, last, ("now", duration(last)), out)
 
 
 def _facts(view: PlanView) -> Iterator[tuple[str, str]]:
     calls = sum(epic.calls for epic in view.epics)
     source = (
-        f"by {counted(view.earlier, 'earlier call')} here"
-        if view.earlier
+        f"by {pluralize(view.earlier_calls, 'earlier call')} here"
+        if view.earlier_calls
         else "guessed: no call was made here yet"
     )
-    yield "time", f"about {spread(view.seconds, duration)} of agents' work; {source}"
+    yield "time", f"about {format_range(view.seconds, duration)} of agents' work; {source}"
     if view.dollars is None:
-        yield "cost", f"not known: of {counted(view.earlier, 'earlier call')} none told a price"
+        yield "cost", f"not known: of {pluralize(view.earlier_calls, 'earlier call')} none told a price"
     else:
-        yield "cost", f"about {spread(view.dollars, money_rounded)}; {source}"
+        yield "cost", f"about {format_range(view.dollars, money_rounded)}; {source}"
     yield "calls", f"{calls:,}, if no review asks for changes"
     chain = [epic.key for epic in view.epics if epic.is_critical]
     if view.mode != "order" and len(chain) > 1:
-        more = f" … {chain[-1]}" if len(chain) > MOST_PROBLEMS else ""
-        named = chain[:MOST_PROBLEMS] if not more else chain[: MOST_PROBLEMS - 1]
+        more = f" … {chain[-1]}" if len(chain) > MAX_PROBLEMS else ""
+        named = chain[:MAX_PROBLEMS] if not more else chain[: MAX_PROBLEMS - 1]
         yield "longest", clean(" → ".join(named) + more)
 
 
 def _pending(view: PlanView, out: Terminal) -> Iterator[str]:
-    for key, pull in view.pending[:MOST_EPICS]:
-        told = f"pull request #{pull} is open" if pull else "its stories are over"
-        yield from fit(f"  {clean(key)}: {told}; it comes first", out, "    ")
-    if view.left_alone:
-        left = counted(view.left_alone, "further epic")
-        text = f"  {left} {'is' if view.left_alone == 1 else 'are'} left alone: bmad autopilot --dry-run says why"
+    for key, pull in view.pending[:MAX_EPICS]:
+        described = f"pull request #{pull} is open" if pull else "its stories are over"
+        yield from fit(f"  {clean(key)}: {described}; it comes first", out, "    ")
+    if view.skipped:
+        left = pluralize(view.skipped, "further epic")
+        text = f"  {left} {'is' if view.skipped == 1 else 'are'} left alone: bmad autopilot --dry-run says why"
         yield from fit(text, out, "    ")
 
 
@@ -180,11 +225,11 @@ def _advice(view: PlanView) -> Iterator[str]:
 
 
 def _problems(view: PlanView) -> Iterator[str]:
-    for one in view.problems[:MOST_PROBLEMS]:
-        place = f"{one.wait.place}: " if one.wait.place else ""
+    for one in view.problems[:MAX_PROBLEMS]:
+        place = f"{one.wait.location}: " if one.wait.location else ""
         yield f"{place}{one.message} ({one.help})"
-    if len(view.problems) > MOST_PROBLEMS:
-        yield f"{len(view.problems) - MOST_PROBLEMS} more such: bmad plan --json has them all"
+    if len(view.problems) > MAX_PROBLEMS:
+        yield f"{len(view.problems) - MAX_PROBLEMS} more such: bmad plan --json has them all"
 
 
 def _more(count: int, where: str) -> Iterator[str]:
@@ -192,12 +237,12 @@ def _more(count: int, where: str) -> Iterator[str]:
         yield f"  … {count} more: {where}"
 
 
-def spread(found: Range, told: Callable[[float], str]) -> str:
-    return f"{told(found.middle)} ({told(found.low)} to {told(found.high)})"
+def format_range(estimate: Range, to_text: Callable[[float], str]) -> str:
+    return f"{to_text(estimate.middle)} ({to_text(estimate.low)} to {to_text(estimate.high)})"
 
 
 def duration(seconds: float) -> str:
-    """As exactly as a forecast can be: `40 s`, `25 min`, `3 h 10 min`, `14 h`, `6 days`."""
+    """Rounded for a forecast: `40 s`, `25 min`, `3 h 10 min`, `14 h`, `6 days`."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < HOUR:
@@ -220,10 +265,10 @@ def document(view: PlanView) -> dict[str, object]:
         "parallel": view.parallel,
         "epics": [_epic_document(epic) for epic in view.epics],
         "pending": [{"epic": key, "pull": pull or None} for key, pull in view.pending],
-        "left_alone": view.left_alone,
+        "left_alone": view.skipped,
         "seconds": view.seconds._asdict(),
         "dollars": view.dollars._asdict() if view.dollars else None,
-        "earlier_calls": view.earlier,
+        "earlier_calls": view.earlier_calls,
         "declared": view.declared._asdict() if view.declared else None,
         "by_parallel": [{"parallel": slots, "seconds": seconds} for slots, seconds in view.by_parallel],
         "problems": [
@@ -250,14 +295,14 @@ def _epic_document(epic: EpicPlan) -> dict[str, object]:
         "waits_for": [_wait_document(wait) for wait in epic.waits],
         "seconds": epic.seconds._asdict(),
         "dollars": epic.dollars._asdict() if epic.dollars else None,
-        "begins": epic.spells[0][0] if epic.spells else 0.0,
-        "ends": epic.spells[-1][1] if epic.spells else 0.0,
+        "begins": epic.intervals[0][0] if epic.intervals else 0.0,
+        "ends": epic.intervals[-1][1] if epic.intervals else 0.0,
         "critical": epic.is_critical,
     }
 
 
-def _wait_document(wait: Wait) -> dict[str, object]:
-    place = wait.place
+def _wait_document(wait: EpicWait) -> dict[str, object]:
+    place = wait.location
     return {
         "epic": wait.epic,
         "source": wait.source,

@@ -1,12 +1,11 @@
-"""Pull requests, as a table and one by one."""
+"""Renders the list of pull requests and the approval gate of one."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..github.approval import Ruling
-from ..github.pulls import Pull
-from .figures import until
-from .log_lines import fit
+from ..github.forge import Pull
+from .format import clock_or_date, fit
 from .terminal import Terminal, clean
 
 _CI = {
@@ -25,7 +24,7 @@ _RULINGS = {
 }
 
 
-class PullTold(NamedTuple):
+class PullRow(NamedTuple):
     number: int
     title: str
     head_ref: str
@@ -40,7 +39,7 @@ class PullTold(NamedTuple):
     run: str
 
 
-def render(pulls: Sequence[PullTold], out: Terminal) -> Iterator[str]:
+def render(pulls: Sequence[PullRow], out: Terminal) -> Iterator[str]:
     if not pulls:
         yield "no pull request of an epic is open"
     for one in pulls:
@@ -61,17 +60,17 @@ def render(pulls: Sequence[PullTold], out: Terminal) -> Iterator[str]:
             )
 
 
-def _review(one: PullTold) -> str:
+def _review(one: PullRow) -> str:
     if one.objected_by:
         return f"changes asked for by {clean(', '.join(one.objected_by))}"
     return f"approved by {clean(', '.join(one.approved_by))}" if one.approved_by else "not approved"
 
 
-def _threads(one: PullTold) -> str:
+def _threads(one: PullRow) -> str:
     return f"{one.unresolved} open threads" if one.unresolved != 1 else "1 open thread"
 
 
-def document(pulls: Sequence[PullTold]) -> dict[str, object]:
+def document(pulls: Sequence[PullRow]) -> dict[str, object]:
     rows = [
         {**one._asdict(), "approved_by": list(one.approved_by), "objected_by": list(one.objected_by)}
         for one in pulls
@@ -85,7 +84,7 @@ def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterato
     for reason in ruling.reasons:
         yield from fit(f"  {clean(reason)}", out, "    ")
     if ruling.again_at > now:
-        yield f"  look again {until(ruling.again_at, now)}"
+        yield f"  look again {clock_or_date(ruling.again_at, now)}"
 
 
 def gate_document(pull: Pull, ruling: Ruling) -> dict[str, object]:

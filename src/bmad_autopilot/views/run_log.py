@@ -1,69 +1,190 @@
-"""A run as a log: a line for each thing that matters, from the entries of its journal as they are written."""
+"""Converts journal entries of a run into log lines."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..engine.delivery.rounds import is_round
-from ..engine.judging import STOPPED
-from .delivery_log import delivery_lines
-from .figures import counted, money, took, until
-from .log_lines import LogLine
-from .run_questions import asked_in, question_lines
-from .words import FINDINGS, clip, failing, first_line, resuming, said_of
+from ..engine.call_outcome import STOPPED
+from ..engine.delivery.rounds import is_fix_round
+from .format import (
+    FINDINGS,
+    LogLine,
+    clip,
+    clock_or_date,
+    describe_outcome,
+    elapsed,
+    failed_checks,
+    first_line,
+    money,
+    pluralize,
+    resume_banner,
+)
+from .questions import question_from_entry, question_lines
+
+# Entries of a delivery: pushes, pull requests, reviews, merges.
 
 Data = Mapping[str, Any]
-Place = tuple[str, int, int]  # a run, the step it stands at, of how many
 
-ANYWHERE: Place = ("", 0, 0)
+_STEP = "delivery"
+_DONE: Mapping[str, Callable[[Data], tuple[str, str]]] = {
+    "push": lambda data: ("pushed", str(data["key"])[:7]),
+    "open-pull": lambda data: (f"#{data.get('number')} {'found' if data.get('found') else 'opened'}", ""),
+    "reopen": lambda data: ("opened again", ""),
+    "retarget": lambda data: ("goes to", str(data["key"])),
+    "request-review": lambda data: ("review asked for", "of Copilot"),
+    "no-review": lambda data: ("no review", "Copilot cannot be asked here: a person's approval is what counts"),
+    "reply": lambda data: ("answered", "a review thread"),
+    "resolve": lambda data: ("resolved", "a review thread"),
+    "rerun": lambda data: ("checks run again", "as they are: it may pass"),
+    "start-robot": lambda data: ("auto-approve started", "it is ready for that"),
+    "enqueue": lambda data: ("in the merge queue", ""),
+    "clear-branch": lambda data: ("moved", f"{_numbers(data)} to {data['base']}, which stood on its branch"),
+    "merge-refused": lambda data: ("not merged", first_line(str(data.get("why", "")))),
+}
+_WHY = {
+    "points": "reviewers want something",
+    "red": "checks have failed there",
+    "checks": "the project's own checks fail",
+    "conflict": "the base has changed the same lines",
+}
+
+
+def delivery_lines(kind: str, data: Data, at: float) -> list[LogLine] | None:
+    """None: not an entry of a delivery."""
+    describe = _DELIVERY_KINDS.get(kind)
+    if describe is None:
+        return None
+    return [LogLine(at, str(data.get("lane") or ""), _STEP, *words) for words in describe(data)]
+
+
+Words = list[tuple[str, str, str]]  # word, text, colour
+
+
+def _delivering(data: Data) -> Words:
+    return [("its stories are over", f"{data.get('branch')} at {str(data['head'])[:7]}", "")]
+
+
+def _did(data: Data) -> Words:
+    if data.get("failed"):
+        return [(f"{data['do']} failed", first_line(str(data.get("why", ""))), "red")]
+    describe = _DONE.get(str(data["do"]))
+    if describe is None or (data["do"] == "clear-branch" and not data.get("moved")):
+        return []
+    if data.get("refused"):
+        return [(f"{data['do']} refused", first_line(str(data["refused"])), "yellow")]
+    word, text = describe(data)
+    return [(word, text, "yellow" if data["do"] in ("merge-refused", "no-review") else "")]
+
+
+def _numbers(data: Data) -> str:
+    return ", ".join(f"#{number}" for number in data["moved"])
+
+
+def _trouble(data: Data) -> Words:
+    what = "too late" if data.get("raced") else "no answer"
+    return [(f"{data['do']}: {what}", f"{first_line(str(data.get('why', '')))}; looked at again", "yellow")]
+
+
+def _round(data: Data) -> Words:
+    points, number = len(data.get("points", ())), str(data["story"]).rpartition("-")[2]
+    why, some = str(data.get("why")), f": {points} point{'s' if points != 1 else ''}" if points else ""
+    reasons = [_WHY.get(why, ""), *([_WHY["points"]] if some and why == "red" else [])]
+    return [(f"round {number}", f"{', and '.join(reasons)}{some}", "yellow")]
+
+
+def _base_taken(data: Data) -> Words:
+    merged = f", {', '.join(data['semantic'])} by what they mean" if data.get("semantic") else ""
+    return [("base taken in", f"{data.get('branch')} at {str(data.get('base'))[:7]}{merged}", "")]
+
+
+def _foreign_taken(data: Data) -> Words:
+    return [("taken in", "what others have put on its branch", "")]
+
+
+def _merged(data: Data) -> Words:
+    number = f"#{data['pull']} " if data.get("pull") else ""
+    if data.get("proof") == "differs":
+        return [("merged", f"{number}as {str(data['sha'])[:7]}, and not what was tested", "red")]
+    return [
+        ("merged", f"{number}into {data.get('base')} as {str(data['sha'])[:7]}, just what was tested", "green")
+    ]
+
+
+def _pending(data: Data) -> Words:
+    number = f"#{data['pull']}: " if data.get("pull") else ""
+    return [("waits", f"{number}{clip(first_line(str(data.get('why', ''))))}", "cyan")]
+
+
+_DELIVERY_KINDS: Mapping[str, Callable[[Data], Words]] = {
+    "delivering": _delivering,
+    "did": _did,
+    "trouble": _trouble,
+    "pull-round": _round,
+    "base-taken": _base_taken,
+    "foreign-taken": _foreign_taken,
+    "merged": _merged,
+    "pending": _pending,
+}
+
+
+RunPosition = tuple[str, int, int]  # run id, current step, number of steps
+
+NO_POSITION: RunPosition = ("", 0, 0)
 
 
 class RunLog:
-    """`agents`: who does which role. `at`: which run is gone on with, and where it stands. `shows_questions`:
-    not where a person is asked at this very terminal."""
+    """Turns journal entries into lines. Stateful: some entries are only reported with a later one.
+
+    `agents`: role → agent. `position`: the run being resumed. `shows_questions`: False if the user is prompted at
+    this terminal."""
 
     def __init__(
-        self, agents: Mapping[str, str], *, at: Place = ANYWHERE, language: str = "", shows_questions: bool = True
+        self,
+        agents: Mapping[str, str],
+        *,
+        position: RunPosition = NO_POSITION,
+        language: str = "",
+        shows_questions: bool = True,
     ) -> None:
         self._agents = agents
         self._language = language
-        self._resuming = resuming(language, *at)
+        self._resuming = resume_banner(language, *position)
         self._shows_questions = shows_questions
         self._rows: dict[str, tuple[str, str]] = {}
         self._status: dict[str, str] = {}
         self._epic = ""
         self._steps: dict[int, str] = {}
-        self._sent_back: dict[str, str] = {}  # why, until the first step of the new round is taken
-        self._causes: dict[int, str] = {}  # of steps that are not simply the next
+        self._round_causes: dict[str, str] = {}  # story → why a new round began, until its first step starts
+        self._causes: dict[int, str] = {}  # step number → cause, for steps of a repeated round
         self._failing = ""
-        self._written: set[tuple[str, str]] = set()  # commands, and the tracked files that they have changed
+        self._reported_files: set[tuple[str, str]] = set()  # (check command, tracked file), reported once
         self._story = ""
-        self._flow_at = ("", "")  # a flow's step, and how it stands
+        self._flow_at = ("", "")  # a flow's step and its status
 
-    def another(self) -> "RunLog":
-        """For another run, told in the same way."""
+    def for_other_run(self) -> "RunLog":
+        """A new log with the same settings, for another run."""
         return RunLog(self._agents, language=self._language, shows_questions=self._shows_questions)
 
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
         whose = data.get("lane") if kind == "delivering" else data.get("story")
         self._story = str(whose or self._story)
-        tell = _KINDS.get(kind)
-        return tell(self, data, at) if tell else delivery_lines(kind, data, at) or []
+        describe = _KINDS.get(kind)
+        return describe(self, data, at) if describe else delivery_lines(kind, data, at) or []
 
-    def _one(self, data: Data, at: float, step: str, word: str, text: str = "", color: str = "") -> list[LogLine]:
+    def _line(self, data: Data, at: float, step: str, word: str, text: str = "", color: str = "") -> list[LogLine]:
         story = str(data.get("story") or data.get("key") or self._story)
         return [LogLine(at, story, step, word, text, color)]
 
     # agents
 
-    def begun(self, data: Data, at: float) -> list[LogLine]:
+    def story_started(self, data: Data, at: float) -> list[LogLine]:
         self._status[self._story] = str(data.get("status", ""))
-        if is_round(self._story):  # told as that
+        if is_fix_round(self._story):  # reported as a round
             return []
-        return self._one(data, at, "", "begun", f"({data.get('status') or 'no status'})")
+        return self._line(data, at, "", "begun", f"({data.get('status') or 'no status'})")
 
     def step(self, data: Data, at: float) -> list[LogLine]:
-        """Told once it is called."""
-        sent_back = self._sent_back.pop(self._story, "")
+        """Reported with its `call` entry."""
+        sent_back = self._round_causes.pop(self._story, "")
         cause = "after checks failed" if data.get("cause") == "checks" else sent_back
         if cause:
             self._causes[int(data["number"])] = cause
@@ -74,22 +195,22 @@ class RunLog:
         self._steps[number] = step
         agent = data.get("agent") or self._agents.get(role, role)
         words = (str(agent), f"attempt {data['attempt']}", self._causes.get(number, ""))
-        return self._one(data, at, step, "started", f"({', '.join(filter(None, words))})")
+        return self._line(data, at, step, "started", f"({', '.join(filter(None, words))})")
 
     def ended(self, data: Data, at: float) -> list[LogLine]:
         finding = str(data.get("finding", ""))
         words, color = FINDINGS.get(finding, (finding, "red"))
-        said = said_of(data, finding)
+        said = describe_outcome(data, finding)
         if finding == "good" and data.get("summary"):
             words = "approved"
         elif finding == "refused" and data.get("message") == STOPPED:
             words, said = "ended with the run", ""
-        text = " · ".join(spent(data)) + (f": {said}" if said else "")
-        lines = self._one(data, at, str(data["step"]), words, text, color)
+        text = " · ".join(spend_texts(data)) + (f": {said}" if said else "")
+        lines = self._line(data, at, str(data["step"]), words, text, color)
         taken_out = ", ".join(map(str, data.get("taken_out") or ()))
         if taken_out:
             word, text = "committed files of yours", f"taken out of its commits again: {taken_out}"
-            lines += self._one(data, at, str(data["step"]), word, text, "yellow")
+            lines += self._line(data, at, str(data["step"]), word, text, "yellow")
         return lines + self._put_back(data, at, str(data["step"]), data.get("put_back"))
 
     def _put_back(
@@ -97,20 +218,20 @@ class RunLog:
     ) -> list[LogLine]:
         rows = ", ".join(str(row[0]) for row in moved or ())
         return (
-            self._one(data, at, step, "moved rows of other epics", f"put back: {rows}", "yellow") if rows else []
+            self._line(data, at, step, "moved rows of other epics", f"put back: {rows}", "yellow") if rows else []
         )
 
     def resting(self, data: Data, at: float) -> list[LogLine]:
         end = data.get("until")
         why = "usage limit" if data.get("why") == "limit" else "a pause after a fault that passes"
-        when = f"until {until(end, at)}" if end else "a while"
+        when = f"until {clock_or_date(end, at)}" if end else "a while"
         lacks = str(data.get("lacks") or "")
-        return self._one(data, at, "", f"waits {when}", f"({why}{f'; {lacks}' if lacks else ''})", "yellow")
+        return self._line(data, at, "", f"waits {when}", f"({why}{f'; {lacks}' if lacks else ''})", "yellow")
 
     # the board
 
     def row(self, data: Data, at: float) -> list[LogLine]:
-        """Told once it is set: somebody may have been faster."""
+        """Reported with `row-set`: another process may set the row first."""
         self._rows[str(data["key"])] = str(data["before"]), str(data["after"])
         return []
 
@@ -119,74 +240,76 @@ class RunLog:
         if key not in self._rows:
             return []
         before, self._status[key] = self._rows.pop(key)
-        return self._one(data, at, "", f"{before or '(empty)'} → {self._status[key]}")
+        return self._line(data, at, "", f"{before or '(empty)'} → {self._status[key]}")
 
     def accepted(self, data: Data, at: float) -> list[LogLine]:
-        """The row says what it should; where the agent has set it, this is the first we hear of it."""
+        """The row has the expected status. If the agent set it, this entry is the first to report it."""
         key, row = str(data["story"]), str(data.get("row") or "")
         before = self._status.get(key, row)
         self._status[key] = row or before
-        return self._one(data, at, "", f"{before or '(empty)'} → {row}") if row and row != before else []
+        return self._line(data, at, "", f"{before or '(empty)'} → {row}") if row and row != before else []
 
     def epic(self, data: Data, at: float) -> list[LogLine]:
         self._epic = str(data["key"])
-        return self._one(data, at, "", f"{data['before']} → {data['after']}")
+        return self._line(data, at, "", f"{data['before']} → {data['after']}")
 
     def edited(self, data: Data, at: float) -> list[LogLine]:
         change = f"{data.get('before')} → {data.get('status')}"
         self._status[str(data["story"])] = str(data.get("status", ""))
-        return self._one(data, at, "", change, "by somebody else, and that stands", "yellow")
+        return self._line(data, at, "", change, "by somebody else, and that stands", "yellow")
 
     def gone(self, data: Data, at: float) -> list[LogLine]:
         kept = f"the work is kept: git show --stat {data.get('kept')}"
-        return self._one(data, at, "", "has left the board", kept, "yellow")
+        return self._line(data, at, "", "has left the board", kept, "yellow")
 
     def aside(self, data: Data, at: float) -> list[LogLine]:
-        return self._one(
+        return self._line(
             data, at, "", "set aside", f"the work is kept: git show --stat {data.get('kept')}", "yellow"
         )
 
     def restored(self, data: Data, at: float) -> list[LogLine]:
         why = first_line(str(data.get("why", "")))
         text = f"it could not be read after the call ({why}); what stood there: {data.get('kept')}"
-        return self._one(data, at, "", "board put back", text, "yellow")
+        return self._line(data, at, "", "board put back", text, "yellow")
 
     # evidence
 
     def check(self, data: Data, at: float) -> list[LogLine]:
-        self._failing = failing(data)
+        self._failing = failed_checks(data)
         lines = [self._command(data, at, *command) for command in data.get("ran") or ()]
         if not lines and not data.get("passed"):
-            lines = self._one(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
-        lines += self._wrote(data, at)
+            lines = self._line(data, at, "checks", "failed", first_line(str(data.get("excerpt", ""))), "red")
+        lines += self._changed_files(data, at)
         if data.get("environment"):
-            lines += self._one(data, at, "checks", "cannot run here", "no change to the code helps", "red")
+            lines += self._line(data, at, "checks", "cannot run here", "no change to the code helps", "red")
         return lines + self._put_back(data, at, "checks", data.get("put_back_rows"))
 
-    def _wrote(self, data: Data, at: float) -> list[LogLine]:
-        """The tracked files that a check has changed, told once."""
+    def _changed_files(self, data: Data, at: float) -> list[LogLine]:
+        """The tracked files that a check has changed, reported once."""
         left = "put back" if data.get("put_back") else "left as they are"
         found: dict[str, list[str]] = {}
         for command, path in data.get("wrote") or ():
-            if (command, path) not in self._written:
-                self._written.add((command, path))
+            if (command, path) not in self._reported_files:
+                self._reported_files.add((command, path))
                 found.setdefault(str(command), []).append(str(path))
         return [
-            self._one(data, at, "checks", "wrote", f"{clip(', '.join(paths))} by {clip(one)}; {left}", "yellow")[0]
+            self._line(data, at, "checks", "wrote", f"{clip(', '.join(paths))} by {clip(one)}; {left}", "yellow")[
+                0
+            ]
             for one, paths in found.items()
         ]
 
     def _command(self, data: Data, at: float, command: object, exit: object, seconds: float) -> LogLine:
         word, color = ("passed", "green") if exit == 0 else ("failed", "red")
         how = f", exit code {exit}" if exit else ", did not end" if exit is None else ""
-        text = f"{clip(str(command))}  ({took(seconds)}{how})"
-        return self._one(data, at, "checks", word, text, color)[0]
+        text = f"{clip(str(command))}  ({elapsed(seconds)}{how})"
+        return self._line(data, at, "checks", word, text, color)[0]
 
     def round(self, data: Data, at: float) -> list[LogLine]:
         by_checks = data.get("why") == "checks"
-        self._sent_back[self._story] = "after checks failed" if by_checks else "after changes requested"
+        self._round_causes[self._story] = "after checks failed" if by_checks else "after changes requested"
         why = "the checks fail" if by_checks else "the review asks for changes"
-        return self.accepted(data, at) + self._one(data, at, "", f"round {data['round']}", why, "yellow")
+        return self.accepted(data, at) + self._line(data, at, "", f"round {data['round']}", why, "yellow")
 
     def commit(self, data: Data, at: float) -> list[LogLine]:
         story = str(data.get("story") or self._epic)
@@ -197,18 +320,18 @@ class RunLog:
     def asked(self, data: Data, at: float) -> list[LogLine]:
         step = self._steps.get(data.get("number") or 0, "")
         about = self._failing if data.get("code") in ("checks", "environment") else ""
-        line = self._one(data, at, step, "asks", about, "yellow")[0]
-        block = question_lines(asked_in(data, step)) if self._shows_questions else ()
+        line = self._line(data, at, step, "asks", about, "yellow")[0]
+        block = question_lines(question_from_entry(data, step)) if self._shows_questions else ()
         return [line._replace(block=tuple(block))]
 
     def answered(self, data: Data, at: float) -> list[LogLine]:
         said = clip(" ".join(str(data.get("answer", "")).split()))
-        return self._one(data, at, "answer", said + _IN_ADVANCE.get(str(data.get("by", "")), ""), color="cyan")
+        return self._line(data, at, "answer", said + _IN_ADVANCE.get(str(data.get("by", "")), ""), color="cyan")
 
     # flows
 
     def state(self, data: Data, at: float) -> list[LogLine]:
-        """Its state file is written at each event; a line is worth another step, or one that has failed."""
+        """The state file is written at every event; only a new step or a failure gets a line."""
         step, status = str(data.get("step", "")), str(data.get("status", ""))
         before, self._flow_at = self._flow_at, (step, status)
         if step == "done":
@@ -228,9 +351,11 @@ class RunLog:
         return [LogLine(at, "", "", self._resuming, color="bold")]
 
     def forked(self, data: Data, at: float) -> list[LogLine]:
-        """The run that is gone on with now is another than the one that was named."""
+        """The resumed run is a fork, not the run that was named."""
         step = int(data["step"]) + 1
-        self._resuming = resuming(self._language, str(data["run"]), step, max(step, int(data.get("steps", 0))))
+        self._resuming = resume_banner(
+            self._language, str(data["run"]), step, max(step, int(data.get("steps", 0)))
+        )
         branch = f", on branch {data['branch']}" if data.get("branch") else ""
         lines = [LogLine(at, "", "", f"run {data['run']} begins at a checkpoint of {data['from']}{branch}")]
         if data.get("saved"):
@@ -254,7 +379,7 @@ class RunLog:
 
 
 _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
-    "story": RunLog.begun,
+    "story": RunLog.story_started,
     "step": RunLog.step,
     "call": RunLog.call,
     "ended": RunLog.ended,
@@ -283,11 +408,11 @@ _KINDS: dict[str, Callable[[RunLog, Data, float], list[LogLine]]] = {
 _IN_ADVANCE = {"standing": "  (your standing answer)", "policy": "  (chosen in advance: nobody is here)"}
 
 
-def spent(data: Data) -> list[str]:
-    """Time, tokens and money of a call; what nobody said is left out."""
-    words = [took(float(data.get("seconds") or 0.0))]
+def spend_texts(data: Data) -> list[str]:
+    """Time, tokens and cost of a call; unknown values are left out."""
+    words = [elapsed(float(data.get("seconds") or 0.0))]
     if data.get("tokens"):
-        words.append(counted(int(data["tokens"]), "token"))
+        words.append(pluralize(int(data["tokens"]), "token"))
     if data.get("dollars") is not None:
         words.append(money(float(data["dollars"])))
     return words

@@ -1,11 +1,13 @@
-"""The runs of a project, one a line."""
+"""Renders the list of runs, the list of sessions and the timeline of one run."""
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import NamedTuple
 
-from ..runs.times import iso
-from .figures import counted, money
+from ..io.json_files import to_iso
+from ..runs.timeline import AttemptLine, QuestionLine, StepTimeline, Timeline
+from .format import FINDINGS, elapsed, first_line, fit, money, most_relevant_line, pluralize
 from .terminal import Terminal, clean, display_width, pad, wrap
 
 COLORS = {"running": "green", "completed": "green", "cut short": "red", "failed": "red", "paused": "yellow"}
@@ -17,33 +19,33 @@ class RunRow(NamedTuple):
     run: str
     session: str
     target: str
-    status: str  # as in its state; `cut short`: running, and nobody looks after it
+    status: str  # from its state; `cut short`: running, but no supervisor is alive
     step: int
     total: int
     started: float
-    last: float  # its last checkpoint
+    last_checkpoint: float  # time of its last checkpoint
     dollars: float
     unpriced: int  # calls without a price
     calls: int
     checkpoint: str = ""
     is_archived: bool = False
-    is_protocol: bool = False  # agents keep it, with `bmad checkpoint`
+    is_protocol: bool = False  # recorded by agents with `bmad checkpoint`
 
 
 class RunsView(NamedTuple):
     rows: list[RunRow]
-    more: int  # that are not shown
+    more: int  # runs not shown
     now: float
 
 
-def render(view: RunsView, out: Terminal) -> Iterator[str]:
+def render_runs(view: RunsView, out: Terminal) -> Iterator[str]:
     if not view.rows:
-        archived = f"no run but {counted(view.more, 'run')} in the archive: bmad runs --all"
+        archived = f"no run but {pluralize(view.more, 'run')} in the archive: bmad runs --all"
         yield archived if view.more else "there is no run in this project yet: bmad run-epic begins one"
         return
     table = [HEADS, *(_cells(row, view.now) for row in view.rows)]
     widths = [max(display_width(row[n]) for row in table) for n in range(len(HEADS))]
-    for kept in _choices(view.rows):
+    for kept in _column_choices(view.rows):
         if not out.is_terminal or sum(widths[n] for n in kept) + len(GAP) * (len(kept) - 1) <= out.width:
             yield out.style(_line(HEADS, widths, kept), "dim")
             for row, cells in zip(view.rows, table[1:], strict=True):
@@ -51,12 +53,12 @@ def render(view: RunsView, out: Terminal) -> Iterator[str]:
             break
     else:
         for cells in table[1:]:
-            yield from _in_two_lines(cells, out)
-    yield from _below(view, out)
+            yield from _narrow_row_lines(cells, out)
+    yield from _footnotes(view, out)
 
 
-def _choices(rows: list[RunRow]) -> Iterator[list[int]]:
-    """Which columns to show: all; where that is too wide, without those that tell nothing new."""
+def _column_choices(rows: list[RunRow]) -> Iterator[list[int]]:
+    """Sets of columns to try, widest first: redundant columns are dropped."""
     kept = list(range(len(HEADS)))
     yield kept
     if all(row.run.startswith(f"{row.target}-") for row in rows):
@@ -74,8 +76,8 @@ def _cells(row: RunRow, now: float) -> tuple[str, ...]:
         clean(row.target),
         row.status,
         step,
-        moment(row.started, now),
-        ago(row.last, now),
+        short_timestamp(row.started, now),
+        ago(row.last_checkpoint, now),
         cost(row.dollars, row.unpriced, row.calls),
     )
 
@@ -85,7 +87,7 @@ def _line(cells: tuple[str, ...], widths: list[int], kept: list[int]) -> str:
 
 
 def _coloured(line: str, row: RunRow, out: Terminal) -> str:
-    """The status in its colour; what is archived is dim."""
+    """Colours the status; archived runs are dim."""
     if row.is_archived:
         return out.style(line, "dim")
     begin = line.find(f"{GAP}{row.status}", len(clean(row.run))) + len(GAP)
@@ -93,14 +95,14 @@ def _coloured(line: str, row: RunRow, out: Terminal) -> str:
     return line[:begin] + out.style(row.status, *filter(None, [COLORS.get(row.status)])) + line[end:]
 
 
-def _in_two_lines(cells: tuple[str, ...], out: Terminal) -> Iterator[str]:
+def _narrow_row_lines(cells: tuple[str, ...], out: Terminal) -> Iterator[str]:
     run, session, target, status, step, started, last, price = cells
     yield from (out.style(line, "bold") for line in wrap(run, out.width, "  "))
     known = [status, f"step {step}" if step else "", target, f"session {session}", f"began {started}", last, price]
     yield from wrap("  " + " · ".join(filter(None, known)), out.width, "  ")
 
 
-def _below(view: RunsView, out: Terminal) -> Iterator[str]:
+def _footnotes(view: RunsView, out: Terminal) -> Iterator[str]:
     said = []
     if view.more:
         said.append(f"… {view.more:,} older: bmad runs --all")
@@ -112,7 +114,7 @@ def _below(view: RunsView, out: Terminal) -> Iterator[str]:
         yield from wrap(text, out.width, "  ") if out.is_terminal else [text]
 
 
-def moment(at: float, now: float) -> str:
+def short_timestamp(at: float, now: float) -> str:
     """`14:03` of today, `02-26 14:03` of this year, else the date."""
     if not at:
         return "–"
@@ -133,13 +135,13 @@ def ago(at: float, now: float) -> str:
 
 
 def cost(dollars: float, unpriced: int, calls: int) -> str:
-    """`$1.26+`: and calls that named no price."""
+    """`$1.26+`: some calls reported no price."""
     if not calls:
         return "–"
     return "?" if unpriced == calls else money(dollars) + "+" * bool(unpriced)
 
 
-def document(view: RunsView) -> dict[str, object]:
+def runs_document(view: RunsView) -> dict[str, object]:
     return {
         "version": 1,
         "kind": "runs",
@@ -151,8 +153,8 @@ def document(view: RunsView) -> dict[str, object]:
                 "status": row.status,
                 "step": row.step,
                 "total": row.total,
-                "started_at": iso(row.started) if row.started else None,
-                "last_checkpoint": iso(row.last) if row.last else None,
+                "started_at": to_iso(row.started) if row.started else None,
+                "last_checkpoint": to_iso(row.last_checkpoint) if row.last_checkpoint else None,
                 "checkpoint": row.checkpoint or None,
                 "dollars": round(row.dollars, 6),
                 "unpriced": row.unpriced,
@@ -167,7 +169,7 @@ def document(view: RunsView) -> dict[str, object]:
 
 class SessionRow(NamedTuple):
     session: str
-    statuses: tuple[tuple[str, int], ...]  # word, how many runs
+    statuses: tuple[tuple[str, int], ...]  # status, number of runs
     last: float
 
 
@@ -178,7 +180,7 @@ def render_sessions(rows: list[SessionRow], now: float, out: Terminal) -> Iterat
     width = max(display_width(clean(row.session)) for row in rows)
     for row in rows:
         runs = ", ".join(f"{number} {word}" for word, number in row.statuses)
-        whole = counted(sum(number for _, number in row.statuses), "run")
+        whole = pluralize(sum(number for _, number in row.statuses), "run")
         text = f"{pad(clean(row.session), width)}  {whole}: {runs}; last {ago(row.last, now)}"
         yield from wrap(text, out.width, " " * (width + 2)) if out.is_terminal else [text]
 
@@ -188,7 +190,152 @@ def sessions_document(rows: list[SessionRow]) -> dict[str, object]:
         "version": 1,
         "kind": "sessions",
         "sessions": [
-            {"session": row.session, "runs": dict(row.statuses), "last": iso(row.last) if row.last else None}
+            {"session": row.session, "runs": dict(row.statuses), "last": to_iso(row.last) if row.last else None}
             for row in rows
         ],
     }
+
+
+# `bmad runs show`: the steps of one run with calls, questions, checkpoints and commits.
+
+MAX_STEPS = 200  # steps shown
+
+_STEP_COLORS = {"done": "green", "sent back": "yellow", "given up": "red", "open": "cyan"}
+
+
+class RunTimelineView(NamedTuple):
+    row: RunRow
+    timeline: Timeline
+    folder: str  # relative to the current folder, if below it
+    now: float
+    problems: tuple[str, ...] = ()  # problems of its files
+
+
+def render_run(view: RunTimelineView, out: Terminal) -> Iterator[str]:
+    yield from _head(view, out)
+    steps = view.timeline.all_steps
+    if len(steps) > MAX_STEPS:
+        yield ""
+        yield f"… {len(steps) - MAX_STEPS} steps before these: --json has them all"
+    for step in steps[-MAX_STEPS:]:
+        yield ""
+        yield from _step(step, out)
+    yield ""
+    yield from fit(f"{out.style('its files', 'dim')}  {clean(view.folder)}", out, "  ")
+
+
+def _head(view: RunTimelineView, out: Terminal) -> Iterator[str]:
+    row = view.row
+    yield from (out.style(line, "bold") for line in fit(clean(row.run), out, "  "))
+    step = f"step {row.step}/{row.total}" if row.total else ""
+    about = [row.target, f"session {row.session}", row.status + " (archived)" * row.is_archived, step]
+    yield from fit("  " + " · ".join(clean(part) for part in about if part), out, "  ")
+    own = [one for step in view.timeline.steps if not step.taken_over for one in step.attempts]
+    calls, tokens = len(own), sum(one.tokens for one in own)
+    spent = [
+        f"began {_when(row.started)}",
+        f"last checkpoint {ago(row.last_checkpoint, view.now)}",
+        pluralize(calls, "agent call") if calls else "",
+        cost(row.dollars, row.unpriced, row.calls) if row.calls else "",
+        pluralize(tokens, "token") if tokens else "",
+        f"resumed {pluralize(view.timeline.resumed, 'time')}" if view.timeline.resumed else "",
+    ]
+    yield from fit("  " + " · ".join(part for part in spent if part), out, "  ")
+    forked = view.timeline.forked
+    if forked:
+        branch = f", on branch {forked['branch']}" if forked["branch"] else ""
+        text = f"  began at step {forked['step']} of {forked['run']} [{forked['checkpoint'][:6]}]{branch}"
+        yield from fit(clean(text), out, "  ")
+        if forked["saved"]:
+            yield from fit(clean(f"  what lay in the work tree then: {forked['saved']}"), out, "  ")
+    for odd in view.problems:
+        yield from fit(f"  {out.style('!', 'yellow')} {clean(odd)}", out, "    ")
+
+
+def _step(step: StepTimeline, out: Terminal) -> Iterator[str]:
+    if step.number:
+        of = " ".join(filter(None, (step.story, f"round {step.round}" if step.round > 1 else "")))
+        words = [pad(step.status, 9), elapsed(step.seconds) if step.ended else ""]
+        words += [
+            money(step.dollars) if step.attempts and not step.taken_over else "",
+            f"[{step.checkpoint}]" if step.checkpoint else "",
+        ]
+        words.append("taken over" if step.taken_over else "")
+        text = f"{step.number:>3}  {pad(clean(step.name), max(12, display_width(step.name)))}  "
+        text += "  ".join(clean(word) for word in (of, *words) if word.strip())
+        lines = fit(text.rstrip(), out, " " * 5)
+        yield lines[0].replace(step.status, out.style(step.status, _STEP_COLORS[step.status]), 1)
+        yield from lines[1:]
+    else:
+        yield "  –  before the first step"
+    happened: list[tuple[float, list[str]]] = []
+    happened += [(one.at, list(_attempt(one, out))) for one in step.attempts]
+    happened += [(one.at, list(_question(one, out))) for one in step.questions]
+    happened += [
+        (one.at, _indented(f"commit {one.sha[:7]}  {first_line(one.subject)}", out)) for one in step.commits
+    ]
+    for _, lines in sorted(happened, key=lambda item: item[0]):
+        yield from lines
+    if step.output:
+        yield from _indented(f"output {step.output}", out)
+
+
+def _attempt(one: AttemptLine, out: Terminal) -> Iterator[str]:
+    word, color = FINDINGS.get(one.finding, (one.finding, "red"))
+    spent = [elapsed(one.seconds) if one.finding else "", pluralize(one.tokens, "token") if one.tokens else ""]
+    spent.append(money(one.dollars) if one.dollars is not None else "")
+    said = most_relevant_line(one.message) if one.finding not in ("good", "asked", "") else ""
+    text = f"attempt {one.attempt}  {one.agent}  {word}  " + " · ".join(part for part in spent if part)
+    lines = _indented(text.rstrip() + (f": {said}" if said else ""), out)
+    yield lines[0].replace(word, out.style(word, color), 1)
+    yield from lines[1:]
+
+
+def _question(one: QuestionLine, out: Terminal) -> Iterator[str]:
+    yield from _indented(f"asks {one.id}  {first_line(one.text)}", out)
+    if one.answer is not None:
+        by = f"  ({one.by})" if one.by not in ("", "human") else ""
+        yield from _indented(f"answer  {first_line(one.answer)}{by}", out)
+    else:
+        yield from _indented("no answer yet: bmad questions", out)
+
+
+def _indented(text: str, out: Terminal) -> list[str]:
+    return fit(" " * 5 + clean(text), out, " " * 7)
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else "at an unknown time"
+
+
+def run_document(view: RunTimelineView) -> dict[str, object]:
+    row = view.row
+    return {
+        "version": 1,
+        "kind": "run",
+        "run": row.run,
+        "session": row.session,
+        "target": row.target,
+        "status": row.status,
+        "archived": row.is_archived,
+        "protocol": row.is_protocol,
+        "step": row.step,
+        "total": row.total,
+        "started_at": to_iso(row.started) if row.started else None,
+        "last_checkpoint": to_iso(row.last_checkpoint) if row.last_checkpoint else None,
+        "dollars": round(row.dollars, 6),
+        "unpriced": row.unpriced,
+        "resumed": view.timeline.resumed,
+        "forked_from": dict(view.timeline.forked) or None,
+        "folder": view.folder,
+        "odd": list(view.problems),
+        "steps": [_step_document(step) for step in view.timeline.all_steps],
+    }
+
+
+def _step_document(step: StepTimeline) -> dict[str, object]:
+    data = asdict(step)
+    for name in ("attempts", "questions", "commits"):
+        data[name] = [{**one, "at": to_iso(one["at"])} for one in data[name]]
+    moments = {name: to_iso(data[name]) if data[name] else None for name in ("began", "ended")}
+    return {**data, **moments, "checkpoint": step.checkpoint or None, "seconds": round(step.seconds, 3)}

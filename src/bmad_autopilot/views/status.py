@@ -1,10 +1,10 @@
-"""`bmad status` on one screen."""
+"""Renders `bmad status` on one screen."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..board.overview import EpicView
-from ..board.sprint import Row
+from ..board.sprint_status import Row
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN
 from .terminal import Terminal, clean, cut, display_width, pad, wrap
 
@@ -17,17 +17,17 @@ COLORS = {
     PARKED: "blue",
     UNKNOWN: "red",
 }
-MOST_EPICS = 12
-MOST_LINES = 24  # of epics and their stories, on the one screen
-BAR = 20
+MAX_EPICS = 12
+MAX_LINES = 24  # epics and stories together
+BAR_WIDTH = 20
 URGENCY = (IN_PROGRESS, REVIEW, READY, UNKNOWN, PARKED)
 
 
-class Next(NamedTuple):
-    """What comes next, in one sentence, and the commands for it."""
+class NextStep(NamedTuple):
+    """The next step in one sentence, and its commands."""
 
     sentence: str
-    commands: tuple[tuple[str, str], ...] = ()  # command, what it is for
+    commands: tuple[tuple[str, str], ...] = ()  # command, purpose
 
 
 class StatusView(NamedTuple):
@@ -35,15 +35,15 @@ class StatusView(NamedTuple):
     subtitle: str
     epics: list[EpicView]
     counts: dict[str, int]
-    risks: list[tuple[str, str | None]]  # message, what helps
-    next: Next
-    reasons: dict[str, str]  # why a parked story is parked
+    risks: list[tuple[str, str | None]]  # message, fix
+    next: NextStep
+    parked_reasons: dict[str, str]  # story key → why it is parked
     next_key: str | None = None
     show_all: bool = False
     one_epic: bool = False
     titles: dict[str, str] = {}  # noqa: RUF012  epic number → title, where the epics file was read
-    run: tuple[str, ...] = ()  # what there is to say about a run that is not over
-    lanes: dict[str, str] = {}  # noqa: RUF012  epic number → the branch whose board its rows are from
+    run_lines: tuple[str, ...] = ()  # lines about unfinished runs
+    lane_branches: dict[str, str] = {}  # noqa: RUF012  epic number → the branch whose board its rows are from
 
 
 def render(view: StatusView, out: Terminal) -> Iterator[str]:
@@ -60,9 +60,9 @@ def render(view: StatusView, out: Terminal) -> Iterator[str]:
             lines = wrap(text, out.width - 4, "")
             yield "  " + out.style("!", "yellow") + " " + lines[0]
             yield from ("    " + line for line in lines[1:])
-    if view.run:
+    if view.run_lines:
         yield ""
-        for text in view.run:
+        for text in view.run_lines:
             lines = wrap(clean(text), out.width - 4, "")
             yield "  " + out.style(">", "cyan") + " " + lines[0]
             yield from ("    " + line for line in lines[1:])
@@ -85,7 +85,7 @@ def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
     shown = view.epics if whole else _choose(view)
     label = min(max((display_width(epic.key) for epic in view.epics), default=6), 24)
     busy = sum(bool(_active(epic)) for epic in shown)
-    most = None if whole else max(1, (MOST_LINES - len(shown)) // max(1, busy))
+    most = None if whole else max(1, (MAX_LINES - len(shown)) // max(1, busy))
     chosen = {id(epic) for epic in shown}
     skipped: list[EpicView] = []
     for epic in view.epics:
@@ -100,13 +100,13 @@ def _epics(view: StatusView, out: Terminal) -> Iterator[str]:
 
 
 def _choose(view: StatusView) -> list[EpicView]:
-    """On one screen: the epic of the next story, what else is under way (the most urgent first), what comes."""
-    if len(view.epics) <= MOST_EPICS:
+    """Selects epics for one screen: those under way, most urgent first, then a few upcoming ones."""
+    if len(view.epics) <= MAX_EPICS:
         return view.epics
-    under_way = [epic for epic in view.epics if epic.is_under_way]
+    under_way = [epic for epic in view.epics if epic.is_in_progress]
     under_way.sort(key=lambda epic: min((_urgency(view, row) for row in epic.stories), default=len(URGENCY)))
-    coming = [epic for epic in view.epics if not epic.is_closed and not epic.is_under_way]
-    return [*under_way[:MOST_EPICS], *coming[: max(0, min(3, MOST_EPICS - len(under_way)))]]
+    coming = [epic for epic in view.epics if not epic.is_closed and not epic.is_in_progress]
+    return [*under_way[:MAX_EPICS], *coming[: max(0, min(3, MAX_EPICS - len(under_way)))]]
 
 
 def _urgency(view: StatusView, row: Row) -> int:
@@ -120,7 +120,7 @@ def _skipped(view: StatusView, epics: list[EpicView], label: int, out: Terminal)
         yield _epic_line(view, epics[0], label, out)
     elif epics:
         closed = sum(epic.is_closed for epic in epics)
-        begun = sum(epic.is_under_way for epic in epics)
+        begun = sum(epic.is_in_progress for epic in epics)
         tally = {"closed": closed, "under way": begun, "to come": len(epics) - closed - begun}
         parts = ", ".join(f"{n} {word}" for word, n in tally.items() if n)
         stories = sum(len(epic.stories) for epic in epics)
@@ -130,15 +130,15 @@ def _skipped(view: StatusView, epics: list[EpicView], label: int, out: Terminal)
 
 
 def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> str:
-    finished = epic.finished
+    finished = epic.done_count
     total = len(epic.stories)
     tally = f"{finished}/{total}".rjust(6)
     status = clean(epic.row.status.raw) if epic.row else "no row"
     meaning = epic.row.meaning if epic.row else UNKNOWN
-    bar = BAR if out.width >= 60 else 8
+    bar = BAR_WIDTH if out.width >= 60 else 8
     room = out.width - 2 - label - 2 - bar - len(tally) - 3
     title = view.titles.get(epic.number or "", "")
-    branch = view.lanes.get(epic.number or "")
+    branch = view.lane_branches.get(epic.number or "")
     if branch is not None:
         title = f"on {branch}" + (f"  {title}" if title else "")
     text = cut(status, max(room, 4))
@@ -149,7 +149,7 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
 
 
 def _active(epic: EpicView) -> list[Row]:
-    """What the one screen shows of an epic: stories that are neither over nor still to come."""
+    """The stories of an epic that are neither done nor in the backlog."""
     if epic.row is not None and epic.row.meaning in (PARKED, DONE) and epic.is_closed:
         return []
     return [row for row in epic.stories if row.meaning not in (DONE, BACKLOG)]
@@ -174,7 +174,7 @@ def _story_line(view: StatusView, row: Row, key_room: int, out: Terminal) -> str
     key = pad(clean(row.key), key_room)
     text = cut(status, max(4, out.width - 4 - key_room - 2))
     line = f"    {key}  " + out.style(text, COLORS.get(row.meaning, "red"))
-    reason = view.reasons.get(row.key)
+    reason = view.parked_reasons.get(row.key)
     left = out.width - 4 - key_room - 2 - display_width(text) - 2
     return line + (out.style(f"  {cut(clean(reason), left)}", "dim") if reason and left > 8 else "")
 

@@ -1,15 +1,14 @@
-"""What a run came to: stories, commits, review rounds, time, cost, what remains, and the next command."""
+"""Renders the summary of a finished run: stories, commits, review rounds, time, cost and the next command."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .figures import counted, money, took
-from .log_lines import fit
+from .format import elapsed, fit, money, pluralize
 from .terminal import Terminal, clean, display_width, pad
 
 LABEL = 9
-MOST = 8  # of a kind that are named
-MOST_TOLD = 1000  # paths in a document
+MAX_NAMED = 8  # items named per list
+MAX_DOCUMENT_PATHS = 1000  # paths in a document
 
 _ENDINGS = {
     "completed": ("is done", "green"),
@@ -24,41 +23,41 @@ _ENDINGS = {
 }
 
 
-class Question(NamedTuple):
+class SummaryQuestion(NamedTuple):
     story: str
     text: str
 
 
-class Summary(NamedTuple):
+class RunSummary(NamedTuple):
     status: str
     target: str
     run_id: str
-    done: tuple[str, ...]  # stories that are done now
-    left: tuple[tuple[str, str], ...]  # stories that are not, with their status
+    done: tuple[str, ...]  # finished stories
+    left: tuple[tuple[str, str], ...]  # unfinished stories: key, status
     commits: int = 0
     rounds: int = 0
     calls: int = 0
     agent_seconds: float = 0.0
     seconds: float = 0.0
     dollars: float = 0.0
-    priced: int = 0  # calls that have named a price
+    priced: int = 0  # calls that reported a price
     unpriced: int = 0
     tokens: int = 0
-    checks: bool = True  # the project has commands to check with
+    checks: bool = True  # the project has check commands
     retrospective: str = ""
-    not_held: str = ""  # how a retrospective ended that left nothing
-    why: str = ""  # the one story is not done
-    left_out: tuple[str, ...] = ()  # tracked files that were changed before, and are in no commit
+    not_held: str = ""  # why the retrospective produced no document
+    why: str = ""  # why the single story is not done
+    left_out: tuple[str, ...] = ()  # tracked files changed before the run, in no commit
     action_items: tuple[str, ...] = ()
     deferred: int = 0
-    questions: tuple[Question, ...] = ()
-    hand_over: tuple[str, ...] = ()  # where to go on by hand
-    next: tuple[tuple[str, str], ...] = ()  # commands, and what they are for
-    kind: str = "stories"  # what `done` and `left` are: stories, or the steps of a workflow's own file
-    output: str = ""  # where the last of such steps has left what came of it
+    questions: tuple[SummaryQuestion, ...] = ()
+    hand_over: tuple[str, ...] = ()  # how to take over manually
+    next: tuple[tuple[str, str], ...] = ()  # command, purpose
+    kind: str = "stories"  # what `done` and `left` contain: stories, or steps of a workflow file
+    output: str = ""  # path of the last step's output
 
 
-def render(view: Summary, out: Terminal) -> Iterator[str]:
+def render(view: RunSummary, out: Terminal) -> Iterator[str]:
     words, color = _ENDINGS.get(view.status, (view.status, "red"))
     head = fit(f"{clean(view.target)} {words}", out, "")
     yield from (out.style(line, color, "bold") for line in head)
@@ -69,13 +68,13 @@ def render(view: Summary, out: Terminal) -> Iterator[str]:
         yield from _command("next" if index == 0 else "", pad(clean(command), width), purpose, out)
 
 
-def _facts(view: Summary) -> Iterator[tuple[str, str]]:
+def _facts(view: RunSummary) -> Iterator[tuple[str, str]]:
     yield view.kind, _stories(view)
     if view.why:
         yield "why", view.why
     what = "agent call" if view.kind == "stories" else "call"
-    calls = f"{counted(view.calls, what)} ({took(view.agent_seconds)}) in {took(view.seconds)}"
-    made = (counted(view.commits, "commit"), counted(view.rounds, "review round"))
+    calls = f"{pluralize(view.calls, what)} ({elapsed(view.agent_seconds)}) in {elapsed(view.seconds)}"
+    made = (pluralize(view.commits, "commit"), pluralize(view.rounds, "review round"))
     yield "work", " · ".join((*(made if view.kind == "stories" else ()), calls))
     if view.output:
         yield "output", view.output
@@ -99,37 +98,37 @@ def _facts(view: Summary) -> Iterator[tuple[str, str]]:
         yield "remains", " · ".join(remains)
 
 
-def _stories(view: Summary) -> str:
-    left = ", ".join(f"{key} ({status})" for key, status in view.left[:MOST])
-    more = f" and {len(view.left) - MOST} more" if len(view.left) > MOST else ""
+def _stories(view: RunSummary) -> str:
+    left = ", ".join(f"{key} ({status})" for key, status in view.left[:MAX_NAMED])
+    more = f" and {len(view.left) - MAX_NAMED} more" if len(view.left) > MAX_NAMED else ""
     return f"{len(view.done)} done" + (f", {len(view.left)} left: {left}{more}" if left else "")
 
 
-def _left_out(view: Summary) -> str:
-    more = f" and {len(view.left_out) - MOST} more" if len(view.left_out) > MOST else ""
-    return f"of every commit, changed before the run began: {', '.join(view.left_out[:MOST])}{more}"
+def _left_out(view: RunSummary) -> str:
+    more = f" and {len(view.left_out) - MAX_NAMED} more" if len(view.left_out) > MAX_NAMED else ""
+    return f"of every commit, changed before the run began: {', '.join(view.left_out[:MAX_NAMED])}{more}"
 
 
-def _cost(view: Summary) -> str:
-    tokens = f"; {counted(view.tokens, 'token')}" if view.tokens else ""
+def _cost(view: RunSummary) -> str:
+    tokens = f"; {pluralize(view.tokens, 'token')}" if view.tokens else ""
     if not view.priced:
         return f"unknown: no call has named a price{tokens}"
-    unpriced = f", and {counted(view.unpriced, 'call')} without a price" if view.unpriced else ""
+    unpriced = f", and {pluralize(view.unpriced, 'call')} without a price" if view.unpriced else ""
     return f"{money(view.dollars)}{unpriced}{tokens}"
 
 
-def _remains(view: Summary) -> Iterator[str]:
+def _remains(view: RunSummary) -> Iterator[str]:
     if view.action_items:
         first = f": {view.action_items[0]}" if len(view.action_items) == 1 else ""
-        yield f"{counted(len(view.action_items), 'open action item')}{first}"
+        yield f"{pluralize(len(view.action_items), 'open action item')}{first}"
     if view.deferred:
-        yield f"{counted(view.deferred, 'entry')} in deferred-work.md"
+        yield f"{pluralize(view.deferred, 'entry')} in deferred-work.md"
     if view.retrospective:
         yield f"{view.retrospective} is open"
 
 
 def _command(label: str, command: str, purpose: str, out: Terminal) -> Iterator[str]:
-    """A command is there to be copied: what does not fit beside it stands below, and so does it itself at last."""
+    """Keeps the command on one line if possible, so that it can be copied; the purpose goes below if needed."""
     head, indent = f"  {pad(label, LABEL)} {command}", " " * (LABEL + 5)
     if not out.is_terminal or display_width(f"{head}   {purpose}") <= out.width:
         yield f"{head}   {out.style(clean(purpose), 'dim')}"
@@ -142,12 +141,12 @@ def _command(label: str, command: str, purpose: str, out: Terminal) -> Iterator[
     yield from (out.style(line, "dim") for line in fit(indent + clean(purpose), out, indent))
 
 
-def document(view: Summary) -> dict[str, object]:
+def document(view: RunSummary) -> dict[str, object]:
     return {
         **view._asdict(),
         "done": list(view.done),
         "left": [{"key": key, "status": status} for key, status in view.left],
-        "left_out": list(view.left_out[:MOST_TOLD]),
+        "left_out": list(view.left_out[:MAX_DOCUMENT_PATHS]),
         "action_items": list(view.action_items),
         "questions": [question._asdict() for question in view.questions],
         "hand_over": list(view.hand_over),

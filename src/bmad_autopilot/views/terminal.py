@@ -1,9 +1,11 @@
-"""How lines reach a person: width, colour, cutting with a mark."""
+"""Terminal output: width, colour, truncation, wrapping, and live lines."""
 
 import os
 import re
 import sys
+import time
 import unicodedata
+from collections.abc import Callable, Iterable
 
 _STYLES = {
     "bold": "1",
@@ -19,7 +21,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 
 
 class Terminal:
-    """Where the output goes: how wide it is, and whether it takes colour and block characters."""
+    """Properties of standard output: width, colour and Unicode support."""
 
     def __init__(self, color: str = "auto", width: int | None = None) -> None:
         out = sys.stdout
@@ -29,7 +31,7 @@ class Terminal:
         self.unicode = (out.encoding or "").lower().replace("-", "") == "utf8"
 
     def remeasure(self) -> None:
-        """Windows are resized while a run goes on."""
+        """Read the width again: windows are resized while a run is going."""
         self.width = _width(self.is_terminal)
 
     def style(self, text: str, *names: str) -> str:
@@ -40,7 +42,7 @@ class Terminal:
     def bar(self, done: int, total: int, width: int) -> str:
         filled = done * width // total if total else 0
         if 0 < done < total:
-            filled = max(1, min(filled, width - 1))  # begun is never empty, unfinished is never full
+            filled = max(1, min(filled, width - 1))  # a started bar is never empty, an unfinished one never full
         full, empty = ("█", "░") if self.unicode else ("#", ".")
         return self.style(full * filled, "green") + self.style(empty * (width - filled), "dim")
 
@@ -69,7 +71,7 @@ def _wants_color(is_terminal: bool) -> bool:
 
 
 def clean(text: str) -> str:
-    """Text from files, fit for a terminal: no escape sequences, no direction tricks."""
+    """Replace control characters and bidirectional marks: external text must not steer the terminal."""
     return _CONTROL.sub("�", text)
 
 
@@ -86,7 +88,7 @@ def _cell_width(char: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` columns; what is cut off is marked."""
+    """At most `width` columns; a cut is marked with `…`."""
     if display_width(text) <= width:
         return text
     kept, used = [], 0
@@ -105,10 +107,10 @@ def pad(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, indent: str) -> list[str]:
-    """Break at spaces; the lines after the first are indented. A word longer than a line is broken too: nothing is
+    """Break at spaces and indent the lines after the first. A word longer than a line is split, so no text is
     lost."""
     lines: list[str] = []
-    line = text[: len(text) - len(text.lstrip(" "))]  # what it begins with is its place
+    line = text[: len(text) - len(text.lstrip(" "))]  # leading spaces are the first line's indent
     for word in text.lstrip(" ").split(" "):
         room = _room(width, indent, lines)
         if line.strip() and display_width(line) + 1 + display_width(word) > room:
@@ -117,7 +119,7 @@ def wrap(text: str, width: int, indent: str) -> list[str]:
         elif line:
             word = f"{line} {word}" if line.strip() else line + word
         while display_width(word) > room:
-            head = _take(word, room)
+            head = _fitting_prefix(word, room)
             lines.append(head)
             word, room = word[len(head) :], _room(width, indent, lines)
         line = word
@@ -129,11 +131,61 @@ def _room(width: int, indent: str, before: list[str]) -> int:
     return max(2, width - (display_width(indent) if before else 0))
 
 
-def _take(text: str, width: int) -> str:
-    """What fits into `width` columns, at least one character."""
+def _fitting_prefix(text: str, width: int) -> str:
+    """The prefix that fits into `width` columns, at least one character."""
     used = 0
     for index, char in enumerate(text):
         used += _cell_width(char)
         if used > width and index:
             return text[:index]
     return text
+
+
+# Live lines at the bottom of the terminal, redrawn in place while a log scrolls above them.
+#
+# No terminal mode is changed and the cursor stays visible: after a crash there is nothing to restore.
+
+MAX_REDRAWS_PER_SECOND = 4
+MARGIN = 5  # columns: a terminal appends `^C` to the last line, twice, and that must not start another row
+
+_UP = "\x1b[{}A"
+_REST_OF_LINE = "\x1b[K"
+_REST_OF_SCREEN = "\x1b[J"
+
+
+class LiveArea:
+    def __init__(self, out: Terminal, write: Callable[[str], None], now: Callable[[], float] = time.monotonic):
+        self._out = out
+        self._write = write
+        self._now = now
+        self._drawn: list[str] = []
+        self._drawn_at = -1.0
+
+    def show(self, lines: Iterable[str]) -> None:
+        """Redraw, at most a few times per second; calls in between are dropped."""
+        if self._now() - self._drawn_at < 1 / MAX_REDRAWS_PER_SECOND:
+            return
+        self._draw((), lines)
+
+    def print_above(self, log: Iterable[str], lines: Iterable[str]) -> None:
+        """Print permanent log lines, and redraw the live lines below them."""
+        self._draw(log, lines)
+
+    def clear(self) -> None:
+        self._draw((), ())
+
+    def _draw(self, log: Iterable[str], lines: Iterable[str]) -> None:
+        """One write that overwrites each line in place: clearing the screen first would flicker."""
+        self._out.remeasure()
+        start = self._start()
+        self._drawn = [cut(line, self._out.width - MARGIN) for line in lines]
+        # Clear before the text, not after: behind a full-width line it would erase the last character.
+        logged = "".join(f"{_REST_OF_LINE}{line}\n" for line in log)
+        drawn = "\n".join(f"{_REST_OF_LINE}{line}" for line in self._drawn)
+        self._write(f"{start}{logged}{drawn}{_REST_OF_SCREEN}")
+        self._drawn_at = self._now()
+
+    def _start(self) -> str:
+        """Move to the first live line. A narrowed window has wrapped the lines into more rows."""
+        rows = sum(max(1, -(-display_width(line) // self._out.width)) for line in self._drawn)
+        return "\r" + (_UP.format(rows - 1) if rows > 1 else "")

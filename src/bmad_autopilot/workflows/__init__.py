@@ -1,1 +1,1 @@
-"""Workflows: ordered lists of steps, as data."""
+"""Workflows as data: ordered lists of steps, their prompts, and the flows of a whole project."""

@@ -1,13 +1,14 @@
-"""What running a story would do, step by step, before anything is done."""
+"""Plans a story or a workflow file step by step, for previews and dry runs; starts nothing."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..board.sprint import Row
+from ..board.sprint_status import Row
 from ..project.config import Config
 from ..project.skills import Skill
-from .invocations import first_line
-from .pipelines import Step, Workflow, steps_left
+from .prompts import fill_prompt, opening_line
+from .step_entry import Variables, as_text, fill_words
+from .workflow import Step, Workflow, steps_left
 
 
 class PlannedStep(NamedTuple):
@@ -15,7 +16,7 @@ class PlannedStep(NamedTuple):
     step: Step
     agent: str
     model: str | None
-    prompt: str | None  # its first line; None: the skill this step needs is not installed
+    prompt: str | None  # the opening line; None: the skill this step needs is not installed
 
 
 FindSkill = Callable[[str, str], Skill | None]  # agent, name → the skill as that agent calls it
@@ -26,19 +27,45 @@ def plan_story(row: Row, workflow: Workflow, config: Config, find: FindSkill) ->
     for step in steps_left(workflow, row.meaning):
         role = config.roles[step.role]
         agent = role.agent or config.agent
-        plan.append(PlannedStep(row.key, step, agent, role.model, _prompt(row.key, step, agent, find)))
+        plan.append(PlannedStep(row.key, step, agent, role.model, _story_step_line(row.key, step, agent, find)))
     return plan
 
 
-def _prompt(key: str, step: Step, agent: str, find: FindSkill) -> str | None:
+def _story_step_line(key: str, step: Step, agent: str, find: FindSkill) -> str | None:
     if step.skill is None:
-        return first_line(step, key, None)
+        return opening_line(step, key, None)
     skill = find(agent, step.skill)
-    if skill is None or not skill.usable:
+    if skill is None or not skill.is_usable:
         return None
-    return first_line(step, key, skill.invocation)
+    return opening_line(step, key, skill.invocation)
 
 
 def missing_skills(plan: list[PlannedStep]) -> list[tuple[str, str]]:
     """(agent, skill) of each step that cannot run, once each."""
     return list(dict.fromkeys((p.agent, p.step.skill or "") for p in plan if p.prompt is None))
+
+
+# Plans of workflow files.
+
+
+def plan_workflow(workflow: Workflow, variables: Variables, config: Config, find: FindSkill) -> list[PlannedStep]:
+    """Plan a workflow file. A variable that only an earlier step will set is shown by its name."""
+    plan = []
+    for step in workflow.steps:
+        if step.command:
+            words = step.command if step.shell else fill_words(step.command, variables)
+            plan.append(PlannedStep(workflow.name, step, step.role, None, " ".join(words)))
+            continue
+        role = config.roles[step.role]
+        agent = role.agent or config.agent
+        plan.append(
+            PlannedStep(workflow.name, step, agent, role.model, _workflow_step_line(step, agent, variables, find))
+        )
+    return plan
+
+
+def _workflow_step_line(step: Step, agent: str, variables: Variables, find: FindSkill) -> str | None:
+    if step.skill is not None:
+        skill = find(agent, step.skill)
+        return skill.invocation if skill is not None and skill.is_usable else None
+    return fill_prompt(step, {name: as_text(value) for name, value in variables.items()}).partition("\n")[0]

@@ -1,9 +1,65 @@
-"""What an agent is told for one step: the skill's invocation or the step's own prompt first, then our contract."""
+"""Builds the prompt for one step: the skill's invocation or the step's own prompt, its history, the contract."""
 
-from .contract import MAX_PATH, contract, story_file
-from .invocations import first_line, own_text
-from .quoting import inline, quoted
-from .step_context import Halfway, Point, StepContext
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..core.errors import UsageError
+from ..io.patterns import fill_placeholders
+from .contract import (
+    MAX_PATH,
+    PausedAttempt,
+    PromptPoint,
+    StepContext,
+    build_contract,
+    build_workflow_contract,
+    inline,
+    new_story_path,
+    quote_block,
+)
+from .step_entry import Variables, as_text
+from .workflow import BUILD, RETROSPECTIVE, FlowPart, Step
+
+# The opening line, which is all that a dry run shows of a prompt.
+
+
+def opening_line(
+    step: Step,
+    story: str,
+    invocation: str | None,
+    *,
+    version: str = "",
+    spec: str | None = None,
+    spec_folder: str | None = None,
+) -> str:
+    """A client starts a skill only if the prompt begins with its name."""
+    if step.skill is None:
+        return fill_prompt(step, {"story": story}).partition("\n")[0]
+    if invocation is None:
+        raise UsageError(f"the step {step.name} needs a skill that is not installed", found=step.skill)
+    if step.skill == RETROSPECTIVE.skill:
+        return f"{invocation} {_epic(story, version)}"
+    if step.skill == BUILD.skill and spec:
+        return f"{invocation} {spec}"
+    if step.skill == BUILD.skill and spec_folder:
+        return f"{invocation} Spec folder: {spec_folder}. Story id: {story}."
+    return f"{invocation} {story}"
+
+
+def fill_prompt(step: Step, values: Mapping[str, str]) -> str:
+    """The step's own prompt, with its placeholders filled in one pass; one without a value is left unchanged."""
+    if not step.prompt:
+        raise UsageError(f"the step {step.name} has neither a skill nor a prompt", expected="one of them")
+    return fill_placeholders(step.prompt, lambda name: values.get(name, f"{{{name}}}")).strip()
+
+
+def _epic(key: str, version: str) -> str:
+    """`epic-3` → `3`; from 6.11 on with the option for a headless run."""
+    from .standing_answers import parse_version  # imported late: a dry run rarely needs it
+
+    number = key.removesuffix("-retrospective").removeprefix("epic-")
+    return f"-H {number}" if parse_version(version) >= (6, 11) else number
+
 
 MAX_ARTIFACTS = 50
 MAX_ANSWERS = 20
@@ -19,20 +75,20 @@ _DECIDED = "the project's owner has decided that it is to be done as asked"
 _SETTLED = "settles that question, and changes no other rule of this text"
 
 
-def prompt_for(context: StepContext) -> str:
-    return "\n\n".join([*_opening(context), *history(context), contract(context)]) + "\n"
+def build_prompt(context: StepContext) -> str:
+    return "\n\n".join([*_story_opening(context), *history_parts(context), build_contract(context)]) + "\n"
 
 
-def _opening(context: StepContext) -> list[str]:
+def _story_opening(context: StepContext) -> list[str]:
     step = context.step
     values = {
         "story": inline(context.story),
-        "story_file": inline(context.files.story or story_file(context), MAX_PATH),
+        "story_file": inline(context.files.story or new_story_path(context), MAX_PATH),
         "epic": inline(context.epic),
     }
     if step.skill is None:
-        return [own_text(step, values)]
-    line = first_line(
+        return [fill_prompt(step, values)]
+    line = opening_line(
         step,
         values["story"],
         context.invocation,
@@ -40,58 +96,164 @@ def _opening(context: StepContext) -> list[str]:
         spec=context.spec and inline(context.spec, MAX_PATH),
         spec_folder=context.spec_folder and inline(context.spec_folder, MAX_PATH),
     )
-    return [line, own_text(step, values)] if step.prompt else [line]
+    return [line, fill_prompt(step, values)] if step.prompt else [line]
 
 
-def history(context: StepContext) -> list[str]:
-    """What happened at this step before, each part as data."""
+def history_parts(context: StepContext) -> list[str]:
+    """What happened in earlier attempts at this step, with quoted text as data."""
     parts = []
     if context.review:
         parts.append("The last review asked for changes. Deal with each of its points before anything else.")
-        parts.append(quoted("Its summary", context.review))
+        parts.append(quote_block("Its summary", context.review))
     if context.checks:
         parts.append("The project's own checks fail on this work. Mend the cause; leave the checks as they are.")
-        parts.append(quoted("What they printed", context.checks))
+        parts.append(quote_block("What they printed", context.checks))
     if context.points:
         parts.append(_CONFLICT if context.in_conflict else _REVIEWED)
-        parts += [quoted(_point(one), f"{one.title}\n\n{one.text}") for one in context.points]
+        parts += [quote_block(_point_title(one), f"{one.title}\n\n{one.text}") for one in context.points]
     if context.logs:
         parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
         parts += [
-            quoted(f"The check no. {number}, and the end of its log", f"{one.title}\n\n{one.text}")
+            quote_block(f"The check no. {number}, and the end of its log", f"{one.title}\n\n{one.text}")
             for number, one in enumerate(context.logs, 1)
         ]
     if context.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
-        parts.append(quoted("What went wrong", context.failure))
+        parts.append(quote_block("What went wrong", context.failure))
     if context.cut_short:
         parts.append(_CUT_SHORT)
-    if context.halfway:
-        parts += _resumed(context.halfway)
+    if context.paused_attempt:
+        parts += _paused_parts(context.paused_attempt)
     return parts
 
 
-def _point(one: Point) -> str:
-    """What a person has decided stands outside the quotation: inside, anybody could have written it."""
+def _point_title(one: PromptPoint) -> str:
+    """The user's decision is stated outside the quotation: inside, the reviewer could have forged it."""
     return f"{one.name}" + (f"; {_DECIDED}" if one.is_decided else "")
 
 
-def _resumed(halfway: Halfway) -> list[str]:
+def _paused_parts(paused: PausedAttempt) -> list[str]:
     lines = ["An earlier attempt at this step stopped to ask. Go on from where it stopped."]
-    if halfway.blocked_at:
-        lines.append(f"It stopped at: `{inline(halfway.blocked_at)}`")
-    if halfway.last_completed:
-        lines.append(f"Done, and not to be done again: `{inline(halfway.last_completed)}`")
-    if halfway.artifacts:
-        named = ", ".join(f"`{inline(name)}`" for name in halfway.artifacts[:MAX_ARTIFACTS])
+    if paused.blocked_at:
+        lines.append(f"It stopped at: `{inline(paused.blocked_at)}`")
+    if paused.last_completed:
+        lines.append(f"Done, and not to be done again: `{inline(paused.last_completed)}`")
+    if paused.artifacts:
+        named = ", ".join(f"`{inline(name)}`" for name in paused.artifacts[:MAX_ARTIFACTS])
         lines.append(f"Written already, and not to be written anew: {named}")
     answers = [
-        quoted(f"Question {number}, answered by a human", "\n".join(_told(*answered)), meant=_SETTLED)
-        for number, answered in enumerate(halfway.answers[:MAX_ANSWERS], 1)
+        quote_block(
+            f"Question {number}, answered by a human", "\n".join(_answered_lines(*answered)), label=_SETTLED
+        )
+        for number, answered in enumerate(paused.answers[:MAX_ANSWERS], 1)
     ]
     return ["\n".join(lines), *answers]
 
 
-def _told(question: str, answer: str, context: str) -> list[str]:
-    told = [f"asked: {question}", f"answered: {answer}"]
-    return [*told, f"context: {context}"] if context else told
+def _answered_lines(question: str, answer: str, context: str) -> list[str]:
+    lines = [f"asked: {question}", f"answered: {answer}"]
+    return [*lines, f"context: {context}"] if context else lines
+
+
+# Prompts for steps of a workflow file.
+
+MAX_ARTEFACTS = 50
+MAX_VALUE = 1000  # of a value inside the instructions; the block below them contains it in full
+
+
+class StepHandoff(NamedTuple):
+    """What is passed from step to step; all paths are absolute."""
+
+    workflow: str
+    position: str  # `2 of 5`
+    variables: Variables
+    input_file: str  # the file with all variables
+    artefacts: tuple[tuple[str, str], ...]  # step, path
+    variables_file: str  # for the step to write
+    output_file: str
+    extra_paragraphs: tuple[str, ...] = ()  # additional paragraphs of the prompt
+
+
+def build_workflow_prompt(context: StepContext, handoff: StepHandoff) -> str:
+    parts = [
+        *_step_opening(context, handoff),
+        f"This is step {handoff.position}, `{inline(context.step.name)}`, of the workflow `{handoff.workflow}`.",
+        *handoff.extra_paragraphs,
+        *_input_parts(handoff),
+        *history_parts(context),
+        _output_rules(context, handoff),
+        build_workflow_contract(context),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _step_opening(context: StepContext, handoff: StepHandoff) -> Iterator[str]:
+    """A client starts a skill only if the prompt begins with its name."""
+    if context.invocation:
+        yield context.invocation
+    if context.step.prompt:
+        values = {name: inline(as_text(value), MAX_VALUE) for name, value in handoff.variables.items()}
+        yield fill_prompt(context.step, values)
+
+
+def _input_parts(handoff: StepHandoff) -> Iterator[str]:
+    if handoff.variables:
+        listed = json.dumps(dict(handoff.variables), indent=2, ensure_ascii=False)
+        yield quote_block("The workflow's variables", listed)
+        yield f"All of them, whole: `{inline(handoff.input_file, MAX_PATH)}`"
+    if handoff.artefacts:
+        shown = handoff.artefacts[-MAX_ARTEFACTS:]
+        lines = (f"- {inline(step)}: `{inline(path, MAX_PATH)}`" for step, path in shown)
+        yield "What the steps before have left, to be read where it helps:\n" + "\n".join(lines)
+
+
+def _output_rules(context: StepContext, handoff: StepHandoff) -> str:
+    output, variables = (inline(path, MAX_PATH) for path in (handoff.output_file, handoff.variables_file))
+    required = ", ".join(f"`{name}`" for name in context.step.persist)
+    what = f"It must hold {required}." if required else "Write it only if there is something to hand on."
+    example = json.dumps(dict.fromkeys(context.step.persist or ("some_name",), "…"), ensure_ascii=False)
+    return (
+        "Before you end, write these two files, by just these paths, wherever they lie:\n"
+        f"- `{output}`: what came of this step, in Markdown, for people and for the steps after it.\n"
+        f"- `{variables}`: one JSON object with values for the steps after it, such as\n"
+        f"  {example}. Names in small letters, digits and _. {what}"
+    )
+
+
+# Additional paragraphs for a flow's step.
+
+MAX_DECISIONS = 40
+
+
+class FlowHandoff(NamedTuple):
+    state: str  # the path of the state file
+    decisions: tuple[str, ...]  # made so far
+    substep: str  # the sub-step an earlier call had reached
+    substep_file: str  # the file in which this call reports its sub-step
+
+
+def flow_paragraphs(part: FlowPart, handoff: FlowHandoff) -> Iterator[str]:
+    if handoff.decisions:
+        listed = "\n".join(f"- {inline(one)}" for one in handoff.decisions[-MAX_DECISIONS:])
+        yield quote_block("What was decided before, and holds", listed)
+    if part.done and part.done != ("recorded",):
+        listed = "\n".join(f"- `{inline(one)}`" for one in part.done if one != "recorded")
+        yield f"What must be there when you end, each file with content (`!`: gone); it is checked:\n{listed}"
+    yield from _substeps(part, handoff)
+    yield (
+        f"Leave `{inline(handoff.state, MAX_PATH)}` alone: it is kept for you. What you decide for good goes "
+        'into\nthe JSON object named below, as "decisions": a list of short sentences.'
+    )
+
+
+def _substeps(part: FlowPart, handoff: FlowHandoff) -> Iterator[str]:
+    if handoff.substep:
+        yield (
+            f"An earlier call was cut short at sub-step {inline(handoff.substep)}. Look at what it has left, go "
+            "on\nthere, and do nothing again that is done."
+        )
+    where = inline(handoff.substep_file, MAX_PATH)
+    if part.substeps:
+        listed = "\n".join(f"- {inline(one)}" for one in part.substeps)
+        yield f"Its sub-steps, in this order:\n{listed}"
+    yield f"Whenever you begin a sub-step, write its number and name, one line, into `{where}`."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.events import Event, read_events
+from bmad_autopilot.agents.adapter import Event, read_events
 from bmad_autopilot.agents.shim.recorder import MAX_LINE, Recorder
 
 

@@ -11,21 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.attempts import State, read_spec, set_time_limit, state_of
-from bmad_autopilot.agents.events import Event, read_events
-from bmad_autopilot.agents.protocol import Guard
-from bmad_autopilot.agents.shim import records
-from bmad_autopilot.agents.starting import collect
-from bmad_autopilot.agents.watching import cancel
-from bmad_autopilot.agents.worktree_lock import lock_path
+from bmad_autopilot.agents.adapter import Event, SkillGuard, read_events
+from bmad_autopilot.agents.attempt import AttemptState, attempt_state, read_call_spec, set_time_limit
+from bmad_autopilot.agents.monitor import cancel_attempt
+from bmad_autopilot.agents.shim import attempt_files
+from bmad_autopilot.agents.start import reap_shims, worktree_lock_path
 from bmad_autopilot.core.errors import ConflictError
-from tests.agents.stubs import alive, begin, finish, repository, until
-from tests.support import git
+from tests.support.agent_stubs import begin, finish, init_repository, is_alive, wait_until
+from tests.support.bmad_project import git
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    return repository(tmp_path / "tree")
+    return init_repository(tmp_path / "tree")
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 def is_at_work(tree: Path) -> bool:
     """Whether a supervisor holds the work tree's lock."""
-    fd = os.open(lock_path(str(tree)), os.O_RDONLY | os.O_DIRECTORY)
+    fd = os.open(worktree_lock_path(str(tree)), os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -90,7 +88,7 @@ def test_an_agent_that_does_not_read_its_prompt_is_no_trouble(tree: Path, folder
 
 def test_it_goes_on_without_its_starter(tree: Path, folder: Path, tmp_path: Path) -> None:
     starter = (
-        "import os, sys; from pathlib import Path; from tests.agents.stubs import begin\n"
+        "import os, sys; from pathlib import Path; from tests.support.agent_stubs import begin\n"
         'begin(Path(sys.argv[1]), Path(sys.argv[2]), \'import sys,time; sys.stdin.read(); open("done","w")\','
         " stdin='x')\n"
         "os.kill(os.getpid(), 9)"
@@ -137,12 +135,12 @@ def test_the_time_limit_can_be_extended_while_it_runs(tree: Path, folder: Path) 
     code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
     begin(folder, tree, code, time_limit=1)
     set_time_limit(str(folder), 60)
-    started = records.read_started(str(folder))
-    until(lambda: records.read_started(str(folder)), "started")
-    started = records.read_started(str(folder))
+    started = attempt_files.read_started(str(folder))
+    wait_until(lambda: attempt_files.read_started(str(folder)), "started")
+    started = attempt_files.read_started(str(folder))
     assert started is not None
-    until(lambda: time.time() > started[1] + 1.3, "the first limit has passed")
-    assert state_of(str(folder)) is State.RUNNING
+    wait_until(lambda: time.time() > started[1] + 1.3, "the first limit has passed")
+    assert attempt_state(str(folder)) is AttemptState.RUNNING
     release.touch()
     assert finish(folder).by == "exit"
 
@@ -162,7 +160,7 @@ def test_a_grandchild_in_another_session_does_not_survive(tree: Path, folder: Pa
     result = finish(folder)
     assert result.exit == 0
     assert result.left_over == 1
-    assert not alive(int((tree / "daemon").read_text()))
+    assert not is_alive(int((tree / "daemon").read_text()))
 
 
 def test_a_chatty_agent_is_not_stalled_and_a_heartbeat_is(tree: Path, tmp_path: Path) -> None:
@@ -215,12 +213,12 @@ def test_work_that_was_cut_short_is_kept_under_a_ref(tree: Path, folder: Path) -
 def test_cancelling_is_told_from_a_shutdown(tree: Path, tmp_path: Path) -> None:
     forever = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(100)"
     begin(tmp_path / "one", tree, forever)
-    assert cancel(str(tmp_path / "one"), "the tester had enough")
+    assert cancel_attempt(str(tmp_path / "one"), "the tester had enough")
     assert finish(tmp_path / "one").by == "cancel"
-    assert not cancel(str(tmp_path / "one"), "again")
+    assert not cancel_attempt(str(tmp_path / "one"), "again")
     begin(tmp_path / "two", tree, forever)
-    until(lambda: records.read_started(str(tmp_path / "two")), "started")
-    started = records.read_started(str(tmp_path / "two"))
+    wait_until(lambda: attempt_files.read_started(str(tmp_path / "two")), "started")
+    started = attempt_files.read_started(str(tmp_path / "two"))
     assert started is not None
     os.kill(started[0], signal.SIGTERM)
     assert finish(tmp_path / "two").by == "signal"
@@ -235,12 +233,12 @@ def test_the_temporary_folder_is_the_attempts_own_and_gone_afterwards(tree: Path
     spec = begin(folder, tree, code)
     result = finish(folder)
     assert (result.exit, result.problems) == (0, ())
-    assert not Path(spec.private).exists()
+    assert not Path(spec.temp_folder).exists()
     assert (tree / "readme.txt").exists(), "what a link leads to is not ours to remove"
 
 
 def test_a_guard_stops_an_agent_that_lacks_the_skill(tree: Path, tmp_path: Path) -> None:
-    guard = Guard({"type": "system", "subtype": "init"}, ("skills", "slash_commands"), "bmad-dev-story")
+    guard = SkillGuard({"type": "system", "subtype": "init"}, ("skills", "slash_commands"), "bmad-dev-story")
     init = {"type": "system", "subtype": "init", "skills": ["other"], "slash_commands": ["review"]}
     code = f"import json, time\nprint({json.dumps(json.dumps(init))}, flush=True)\ntime.sleep(100)"
     begin(tmp_path / "lacks", tree, code, guard=guard)
@@ -251,17 +249,17 @@ def test_a_guard_stops_an_agent_that_lacks_the_skill(tree: Path, tmp_path: Path)
 
 
 def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
-    from bmad_autopilot.agents.attempts import Spec
-    from bmad_autopilot.agents.protocol import Call
-    from bmad_autopilot.agents.starting import Limits, start
+    from bmad_autopilot.agents.adapter import AgentCall
+    from bmad_autopilot.agents.attempt import CallSpec
+    from bmad_autopilot.agents.start import TimeLimits, start_attempt
 
-    spec = Spec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), time.time())
-    start(
+    spec = CallSpec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), time.time())
+    start_attempt(
         str(folder),
         spec,
-        Call(("/no/such/agent", "-p")),
+        AgentCall(("/no/such/agent", "-p")),
         environment=dict(os.environ),
-        limits=Limits(10, 0),
+        limits=TimeLimits(10, 0),
         prompt="",
     )
     result = finish(folder)
@@ -330,7 +328,7 @@ def test_the_agent_has_the_marker_and_not_the_locks(tree: Path, folder: Path) ->
     spec = begin(folder, tree, code)
     finish(folder)
     assert said(folder)[0].data == f"{spec.id} ['0', '1', '2', '3']"  # 3: the listing itself
-    assert read_spec(str(folder)).id == spec.id
+    assert read_call_spec(str(folder)).id == spec.id
 
 
 def test_what_a_command_has_only_begun_goes_on_after_it(tree: Path, tmp_path: Path) -> None:
@@ -344,12 +342,12 @@ def test_what_a_command_has_only_begun_goes_on_after_it(tree: Path, tmp_path: Pa
     finish(tmp_path / "one")
     child = int((tree / "child").read_text())
     try:
-        assert alive(child)
+        assert is_alive(child)
     finally:
         os.kill(child, signal.SIGKILL)
     begin(tmp_path / "two", tree, code + "\nimport time; time.sleep(1000)", outlived=True, time_limit=1)
     finish(tmp_path / "two")
-    assert not alive(int((tree / "child").read_text())), "a call that is stopped is stopped whole"
+    assert not is_alive(int((tree / "child").read_text())), "a call that is stopped is stopped whole"
 
 
 def test_a_full_disk_does_not_cost_the_result(tree: Path, tmp_path: Path) -> None:
@@ -371,8 +369,8 @@ def test_a_full_disk_does_not_cost_the_result(tree: Path, tmp_path: Path) -> Non
 
 def test_a_waiting_shim_costs_next_to_nothing(tree: Path, folder: Path) -> None:
     begin(folder, tree, "import time\nprint('ready', flush=True)\ntime.sleep(600)", stall_limit=600)
-    until(lambda: said(folder), "it has said something")
-    started = records.read_started(str(folder))
+    wait_until(lambda: said(folder), "it has said something")
+    started = attempt_files.read_started(str(folder))
     assert started is not None
     stat = Path(f"/proc/{started[0]}")
 
@@ -381,11 +379,11 @@ def test_a_waiting_shim_costs_next_to_nothing(tree: Path, folder: Path) -> None:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     before, since = cpu(), time.monotonic()
-    until(lambda: time.monotonic() > since + 2, "two seconds have passed")
+    wait_until(lambda: time.monotonic() > since + 2, "two seconds have passed")
     assert cpu() - before <= 0.02, "one tick of the clock at most"
     resident = int((stat / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     assert resident < 20 * 1024 * 1024
-    cancel(str(folder), "enough")
+    cancel_attempt(str(folder), "enough")
     finish(folder)
 
 
@@ -424,7 +422,7 @@ def test_an_agent_that_meddles_with_its_records_gets_a_result_all_the_same(
         f"{tricks[trick]}\nprint('did it', flush=True)"
     )
     begin(folder, tree, code)
-    until(lambda: (folder / "result.json").is_file(), "there is a result")
+    wait_until(lambda: (folder / "result.json").is_file(), "there is a result")
     assert finish(folder).exit == 0
     assert victim.read_text() == "precious"
 
@@ -448,8 +446,8 @@ def test_records_are_never_written_through_a_link_that_the_agent_put_there(
     )
     before = sorted(outside.rglob("*"))
     begin(folder, tree, code)
-    until(lambda: place.is_symlink() and not is_at_work(tree), "its supervisor has ended")
-    collect()
+    wait_until(lambda: place.is_symlink() and not is_at_work(tree), "its supervisor has ended")
+    reap_shims()
     assert sorted(outside.rglob("*")) == before
     assert [path.read_text() for path in precious] == ["precious"] * 3
     if first == "moved":
@@ -471,9 +469,9 @@ def test_a_call_whose_folder_is_gone_counts_as_lost_and_is_not_started_again(
         "empty": f"shutil.rmtree({place!r}); os.mkdir({place!r})",
     }
     begin(folder, tree, f"import os, shutil; {tricks[trick]}; open('done', 'w')")
-    until(lambda: (tree / "done").exists() and not is_at_work(tree), "its supervisor has ended")
-    collect()
-    assert state_of(str(folder)) is State.LOST
+    wait_until(lambda: (tree / "done").exists() and not is_at_work(tree), "its supervisor has ended")
+    reap_shims()
+    assert attempt_state(str(folder)) is AttemptState.LOST
     assert sorted(path.name for path in folder.iterdir()) == ["started"]
     with pytest.raises(ConflictError, match="started before"):
         begin(folder, tree, "open('again', 'w')")
@@ -482,8 +480,8 @@ def test_a_call_whose_folder_is_gone_counts_as_lost_and_is_not_started_again(
 def test_a_folder_that_is_gone_with_its_parent_is_not_made_again(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run" / "attempt-1"
     begin(folder, tree, f"import shutil; shutil.rmtree({str(folder.parent)!r})")
-    until(lambda: not folder.parent.exists() and not is_at_work(tree), "its supervisor has ended")
-    collect()
+    wait_until(lambda: not folder.parent.exists() and not is_at_work(tree), "its supervisor has ended")
+    reap_shims()
     assert not folder.parent.exists()
 
 
@@ -515,7 +513,7 @@ def test_a_filter_of_the_agents_has_nothing_of_ours_and_leaves_nothing(tree: Pat
     )
     begin(folder, tree, code)
     finish(folder)
-    until(lambda: not alive(int((tree / "pid").read_text())), "what the filter started has ended")
+    wait_until(lambda: not is_alive(int((tree / "pid").read_text())), "what the filter started has ended")
 
 
 @pytest.mark.real
@@ -528,7 +526,7 @@ def test_looking_for_a_stall_leaves_nothing_in_the_repository(tree: Path, folder
     )
     before = git(tree, "count-objects")
     begin(folder, tree, code, stall_limit=1)
-    until(lambda: state_of(str(folder)) is State.FINISHED, "it has ended")
+    wait_until(lambda: attempt_state(str(folder)) is AttemptState.FINISHED, "it has ended")
     assert finish(folder).by == "exit"
     added = int(git(tree, "count-objects").split()[0]) - int(before.split()[0])
     assert added == 2, "one file and one tree, by the last look"
@@ -540,12 +538,14 @@ def test_a_cancel_reaches_a_supervisor_that_its_agent_has_stopped(tree: Path, fo
         tree,
         "import os, signal, time\nprint('x', flush=True)\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(600)",
     )
-    started = records.read_started(str(folder))
-    until(lambda: records.read_started(str(folder)), "started")
-    started = records.read_started(str(folder))
+    started = attempt_files.read_started(str(folder))
+    wait_until(lambda: attempt_files.read_started(str(folder)), "started")
+    started = attempt_files.read_started(str(folder))
     assert started is not None
-    until(lambda: Path(f"/proc/{started[0]}/stat").read_text().rpartition(")")[2].split()[0] == "T", "stopped")
-    assert cancel(str(folder), "enough")
+    wait_until(
+        lambda: Path(f"/proc/{started[0]}/stat").read_text().rpartition(")")[2].split()[0] == "T", "stopped"
+    )
+    assert cancel_attempt(str(folder), "enough")
     assert finish(folder).by == "cancel"
 
 
@@ -566,14 +566,14 @@ def test_only_the_first_event_is_asked_for_the_skill(tree: Path, folder: Path) -
     code = (
         "import json\nfor names in (['it'], []): print(json.dumps({'type': 'init', 'skills': names}), flush=True)"
     )
-    begin(folder, tree, code, guard=Guard({"type": "init"}, ("skills",), "it"))
+    begin(folder, tree, code, guard=SkillGuard({"type": "init"}, ("skills",), "it"))
     assert finish(folder).by == "exit"
 
 
 def test_a_closed_terminal_does_not_end_the_supervisor(tree: Path, folder: Path) -> None:
     begin(folder, tree, "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)")
-    until(lambda: records.read_started(str(folder)), "started")
-    started = records.read_started(str(folder))
+    wait_until(lambda: attempt_files.read_started(str(folder)), "started")
+    started = attempt_files.read_started(str(folder))
     assert started is not None
     for number in (signal.SIGHUP, signal.SIGINT):
         os.kill(started[0], number)

@@ -4,25 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.runs.question import By
-from bmad_autopilot.runs.questions import answer
-from bmad_autopilot.sim.github.ci import Job, SimCI
-from bmad_autopilot.sim.github.copilot import SimCopilot
-from bmad_autopilot.sim.github.people import SimHuman, SimMaintainer
+from bmad_autopilot.runs.question_file import AnswerSource
+from bmad_autopilot.runs.questions import record_answer
+from bmad_autopilot.sim.github.checks import CIJob, SimCI
+from bmad_autopilot.sim.github.people import SimCopilot, SimHuman, SimMaintainer
 from bmad_autopilot.sim.github.records import SimPull
-from tests.engine.autopilot.piloting import BRANCH, Pilot
-from tests.support import git
+from tests.support.autopilot_runs import BRANCH, AutopilotProject
+from tests.support.bmad_project import git
 
 CODE = "src/ledger/list_accounts.py"
 THEIRS = b'"""Lists."""\n\n\ndef listed() -> int:\n    return 1\n'
 
 
-def in_conflict(folder: Path, settings: str) -> Pilot:
+def in_conflict(folder: Path, settings: str) -> AutopilotProject:
     """The base gets a file of the same name as soon as the pull request is there."""
-    pilot = Pilot(folder, settings=settings)
-    SimCI(pilot.model, [Job("test", takes=10.0)])
-    SimCopilot(pilot.model, takes=10.0)
-    SimMaintainer(pilot.model, looks_after=20.0)
+    pilot = AutopilotProject(folder, settings=settings)
+    SimCI(pilot.model, [CIJob("test", duration=10.0)])
+    SimCopilot(pilot.model, duration=10.0)
+    SimMaintainer(pilot.model, delay=20.0)
     lena = SimHuman(pilot.model, "lena")
 
     def hear(event: str, pull: SimPull) -> None:
@@ -35,7 +34,7 @@ def in_conflict(folder: Path, settings: str) -> Pilot:
 
 @pytest.mark.real
 def test_a_person_is_told_what_to_type(tmp_path: Path) -> None:
-    flight = in_conflict(tmp_path / "p", "").fly()
+    flight = in_conflict(tmp_path / "p", "").run()
     assert flight.end.exit_code == 3
     (asked,) = flight.entries("asked")
     assert asked["cause"] == "conflict"
@@ -49,7 +48,7 @@ def test_an_agent_resolves_it_and_what_comes_of_the_merge_is_proven(tmp_path: Pa
     settings.write_text(settings.read_text() + 'conflicts = "agent"\n')
     git(pilot.work, "commit", "--quiet", "--all", "--message", "Agents may resolve conflicts")
     git(pilot.work, "push", "--quiet", "origin", "main")
-    flight = pilot.fly()
+    flight = pilot.run()
     assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
     (opened,) = flight.entries("pull-round")
     assert (opened["why"], [point["thread"] for point in opened["points"]]) == ("conflict", [CODE])
@@ -66,7 +65,7 @@ def test_what_a_person_pushes_then_is_taken_in_only_if_it_resolves_the_conflict(
     tmp_path: Path, is_resolved: bool
 ) -> None:
     pilot = in_conflict(tmp_path / "p", "")
-    pilot.fly()
+    pilot.run()
     git(pilot.work, "switch", "--quiet", BRANCH)
     if is_resolved:
         git(pilot.work, "fetch", "--quiet", "origin", "main")
@@ -76,8 +75,8 @@ def test_what_a_person_pushes_then_is_taken_in_only_if_it_resolves_the_conflict(
         git(pilot.work, "add", "theirs.txt")
         git(pilot.work, "commit", "--quiet", "--message", "Something else")
     git(pilot.work, "push", "--quiet", "origin", BRANCH)
-    answer(pilot.asked().path, "retry", By.HUMAN)
-    flight = pilot.fly()
+    record_answer(pilot.asked().path, "retry", AnswerSource.HUMAN)
+    flight = pilot.run()
     if is_resolved:
         assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
     else:

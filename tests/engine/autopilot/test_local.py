@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.board.sprint import read_board
+from bmad_autopilot.board.sprint_status import read_board
 from bmad_autopilot.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
-from bmad_autopilot.core.schedule import Stage
-from bmad_autopilot.engine.autopilot import supervising
-from bmad_autopilot.engine.autopilot.lookout import Lookout
-from bmad_autopilot.engine.autopilot.places import Places
-from bmad_autopilot.github import git as git_door
-from bmad_autopilot.project.open import open_project
-from tests.engine.autopilot.piloting import BRANCH, Pilot, run_git
-from tests.terminals import COMMAND
+from bmad_autopilot.core.scheduling import LaneStage
+from bmad_autopilot.engine.autopilot import supervisor
+from bmad_autopilot.engine.autopilot.checkouts import LaneCheckouts
+from bmad_autopilot.engine.autopilot.monitor import LaneMonitor
+from bmad_autopilot.git import git as git_door
+from bmad_autopilot.project.project import open_project
+from tests.support.autopilot_runs import BRANCH, AutopilotProject, run_git
+from tests.support.terminals import COMMAND
 
 
-def local(folder: Path, merge: str, *, epics: int = 1) -> Pilot:
-    pilot = Pilot(folder, epics=epics)
+def local(folder: Path, merge: str, *, epics: int = 1) -> AutopilotProject:
+    pilot = AutopilotProject(folder, epics=epics)
     settings = pilot.work / "bmad-autopilot.toml"
     settings.write_text(f'delivery = "local"\nmerge = "{merge}"\n{settings.read_text()}')
     run_git(pilot.work, "commit", "--quiet", "--all", "--message", "Merged here")
@@ -30,7 +30,7 @@ def local(folder: Path, merge: str, *, epics: int = 1) -> Pilot:
     return pilot
 
 
-def statuses(pilot: Pilot) -> set[str]:
+def statuses(pilot: AutopilotProject) -> set[str]:
     rows = read_board(open_project(str(pilot.work)).require_board()).rows.values()
     return {row.meaning for row in rows if row.epic}
 
@@ -38,7 +38,7 @@ def statuses(pilot: Pilot) -> set[str]:
 def test_epic_after_epic_is_merged_here_as_one_commit_each(tmp_path: Path) -> None:
     pilot = local(tmp_path / "p", "auto", epics=2)
     before = run_git(pilot.work, "rev-parse", "main")
-    end = pilot.fly().end
+    end = pilot.run().end
     assert (end.exit_code, end.merged, end.lanes) == (EXIT_DONE, ("epic-1", "epic-2"), ())
     assert run_git(pilot.work, "rev-list", "--count", f"{before}..main") == "2"
     assert run_git(pilot.work, "branch", "--format=%(refname:short)") == "main"
@@ -57,7 +57,7 @@ def test_a_persons_own_merge_is_noticed(tmp_path: Path, how: tuple[str, ...]) ->
             run_git(pilot.work, "switch", "--quiet", "main")
             run_git(pilot.work, *how, BRANCH)
 
-    end = pilot.fly(merge_when_asked).end
+    end = pilot.run(merge_when_asked).end
     assert waited == ["a person to merge it"]
     assert (end.exit_code, end.merged) == (EXIT_DONE, ("epic-1",))
 
@@ -80,7 +80,7 @@ def test_a_base_that_moves_at_the_moment_of_the_merge_is_taken_in(tmp_path: Path
             run_git(pilot.work, "update-ref", "refs/heads/main", made)
             moved.append(made)
 
-    flight = pilot.fly(commit_first, parallel=parallel)
+    flight = pilot.run(commit_first, parallel=parallel)
     assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
     assert flight.entries("asked") == []
     assert run_git(pilot.work, "rev-parse", "main^") == moved[0]
@@ -102,14 +102,14 @@ def test_a_lock_in_the_checkout_holds_a_merge_up_and_asks_nobody(
             was.append(str(data["why"]))
             lock.unlink(missing_ok=True)
 
-    flight = pilot.fly(hold_it, parallel=1)
+    flight = pilot.run(hold_it, parallel=1)
     assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
     assert len(was) == 1
     assert str(lock) in was[0]
     assert flight.entries("asked") == []
 
 
-def writing(pilot: Pilot, command: str) -> None:
+def writing(pilot: AutopilotProject, command: str) -> None:
     """The project's check writes to a file that git tracks."""
     (pilot.work / "snapshot.txt").write_text("as committed\n")
     settings = pilot.work / "bmad-autopilot.toml"
@@ -130,7 +130,7 @@ def test_what_a_check_writes_in_a_lane_is_put_back(tmp_path: Path, command: str)
     """Two epics: the second takes the first one in, with its work tree. What is merged is what was tested."""
     pilot = local(tmp_path / "p", "auto", epics=2)
     writing(pilot, command)
-    flight = pilot.fly(end_if_it_waits, parallel=2)
+    flight = pilot.run(end_if_it_waits, parallel=2)
     assert (flight.end.exit_code, sorted(flight.end.merged)) == (EXIT_DONE, ["epic-1", "epic-2"]), flight.end
     assert flight.entries("asked") == []
     assert run_git(pilot.work, "show", "main:snapshot.txt") == "as committed"
@@ -144,7 +144,7 @@ def test_what_a_check_writes_in_the_users_checkout_is_asked_about(tmp_path: Path
     """A person may have written it: it is left as it is, and the question names the file and the check."""
     pilot = local(tmp_path / "p", "auto")
     writing(pilot, ALWAYS_THE_SAME)
-    flight = pilot.fly(end_if_it_waits)
+    flight = pilot.run(end_if_it_waits)
     (asked,) = flight.entries("asked")
     assert (flight.end.exit_code, asked["code"]) == (EXIT_HUMAN, "restless")
     assert f"snapshot.txt (by `{ALWAYS_THE_SAME}`)" in asked["context"]
@@ -166,18 +166,18 @@ def test_a_lane_whose_place_stays_in_the_way_is_given_up_in_the_end(
             raise Killed
 
     with pytest.raises(Killed):
-        pilot.fly(kill)
-    monkeypatch.setattr(supervising, "PATIENCE", 0.3)
-    monkeypatch.setattr(supervising, "AGAIN", 0.1)
-    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.05)
-    monkeypatch.setattr(Places, "stand", lambda self, held, lanes: "tracked files have changes: a.py")
-    flight = pilot.fly()
+        pilot.run(kill)
+    monkeypatch.setattr(supervisor, "PATIENCE", 0.3)
+    monkeypatch.setattr(supervisor, "AGAIN", 0.1)
+    monkeypatch.setattr(LaneMonitor, "_interval", lambda self: 0.05)
+    monkeypatch.setattr(LaneCheckouts, "check_out", lambda self, held, lanes: "tracked files have changes: a.py")
+    flight = pilot.run()
     (held,) = flight.end.lanes
-    assert (flight.end.exit_code, held.stage) == (EXIT_FAILED, Stage.BLOCKED)
+    assert (flight.end.exit_code, held.stage) == (EXIT_FAILED, LaneStage.BLOCKED)
     assert held.why == "the work tree: tracked files have changes: a.py"
 
     monkeypatch.undo()
-    assert pilot.fly(go_on=True).end.merged == ("epic-1",)
+    assert pilot.run(resume_all=True).end.merged == ("epic-1",)
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["of a story", "of the delivery"])
@@ -193,6 +193,6 @@ def test_what_a_check_wrote_before_a_kill_is_put_back(tmp_path: Path, times: int
     code = "exec env BMAD_TO_KILL=$$ " + shlex.join([*COMMAND, "autopilot", "--parallel", "1"])
     killed = subprocess.run(["sh", "-c", code], cwd=pilot.work, capture_output=True, text=True)
     assert killed.returncode == -9, killed.stdout + killed.stderr
-    flight = pilot.fly(end_if_it_waits, parallel=1, go_on=True)
+    flight = pilot.run(end_if_it_waits, parallel=1, resume_all=True)
     assert (flight.end.exit_code, flight.end.merged) == (EXIT_DONE, ("epic-1",)), flight.end
     assert run_git(pilot.work, "show", "main:snapshot.txt") == "as committed"

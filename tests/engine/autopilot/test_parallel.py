@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.board.overview import overview
-from bmad_autopilot.board.sprint import read_board
-from bmad_autopilot.cli.epic_plan import epic_plan
-from bmad_autopilot.cli.facts import Facts
+from bmad_autopilot.board.overview import epic_views
+from bmad_autopilot.board.sprint_status import read_board
+from bmad_autopilot.cli.context import ProjectFacts
+from bmad_autopilot.cli.plan import epic_plan
 from bmad_autopilot.core.errors import ConflictError
-from bmad_autopilot.core.rules import Phase
-from bmad_autopilot.engine.autopilot.lookout import Lookout
-from bmad_autopilot.engine.doors import Caller
-from bmad_autopilot.engine.world.agents import AgentDoors
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.runs.question import By
-from bmad_autopilot.runs.questions import answer
-from bmad_autopilot.sim.sample import scripted
-from bmad_autopilot.workflows.pipelines import Step
-from tests.engine.autopilot.flights import checked, once, runs_of, side_by_side, worktrees
-from tests.engine.autopilot.piloting import run_git
+from bmad_autopilot.core.transitions import EpicPhase
+from bmad_autopilot.engine.autopilot.monitor import LaneMonitor
+from bmad_autopilot.engine.ports import AgentChoice
+from bmad_autopilot.engine.world.agents import AgentPorts
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.question_file import AnswerSource
+from bmad_autopilot.runs.questions import record_answer
+from bmad_autopilot.sim.sample import scripted_agent_command
+from bmad_autopilot.workflows.workflow import Step
+from tests.support.autopilot_runs import run_git
+from tests.support.parallel_runs import check_merged, first_entry, lane_worktrees, parallel_project, runs_of
 
 pytestmark = pytest.mark.real
 
@@ -43,31 +43,31 @@ os.execv(sys.argv[2], sys.argv[2:])
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """On that GitHub time goes by from look to look."""
-    monkeypatch.setattr(Lookout, "_interval", lambda self: 0.2)
+    monkeypatch.setattr(LaneMonitor, "_interval", lambda self: 0.2)
 
 
 def test_all_are_merged_and_a_second_supervisor_is_refused_meanwhile(tmp_path: Path) -> None:
-    pilot = side_by_side(tmp_path / "p")
+    pilot = parallel_project(tmp_path / "p")
     refused: list[str] = []
-    first = once("call")
+    first = first_entry("call")
 
     def heard(kind: str, data: Mapping[str, Any]) -> None:
         if first(kind, data):
             with pytest.raises(ConflictError) as caught:
-                pilot.fly(parallel=2)
+                pilot.run(parallel=2)
             refused.append(str(caught.value))
 
-    flight = pilot.fly(heard, parallel=3)
+    flight = pilot.run(heard, parallel=3)
     assert flight.end.exit_code == 0
-    checked(pilot, flight, "epic-1", "epic-2", "epic-3")
+    check_merged(pilot, flight, "epic-1", "epic-2", "epic-3")
     assert len(refused) == 1
     assert all(len(runs_of(pilot, key)) == 1 for key in flight.end.merged)
-    assert worktrees(pilot) == []
+    assert lane_worktrees(pilot) == []
     assert run_git(pilot.work, "branch", "--format=%(refname:short)") == "main"
 
 
 def test_in_order_each_is_developed_on_the_code_of_the_one_before(tmp_path: Path) -> None:
-    pilot = side_by_side(tmp_path / "p", dependencies="order")
+    pilot = parallel_project(tmp_path / "p", dependencies="order")
     at_work: set[str] = set()
     files: dict[str, set[str]] = {}  # of each, once it was developed
 
@@ -83,9 +83,9 @@ def test_in_order_each_is_developed_on_the_code_of_the_one_before(tmp_path: Path
             at_work.discard(data["lane"])
             files[data["lane"]] = in_tree(data["head"])
 
-    flight = pilot.fly(heard, parallel=3)
+    flight = pilot.run(heard, parallel=3)
     assert flight.end.exit_code == 0
-    checked(pilot, flight, "epic-1", "epic-2", "epic-3")
+    check_merged(pilot, flight, "epic-1", "epic-2", "epic-3")
     assert list(files) == ["epic-1", "epic-2", "epic-3"]
     assert files["epic-1"] < files["epic-2"] < files["epic-3"]
 
@@ -93,16 +93,16 @@ def test_in_order_each_is_developed_on_the_code_of_the_one_before(tmp_path: Path
 def test_what_is_declared_decides_who_waits(tmp_path: Path) -> None:
     """1 before 2 and 3, both before 4."""
     depends = '[depends]\n"2" = ["1"]\n"3" = ["1"]\n"4" = ["2", "3"]\n'
-    pilot = side_by_side(tmp_path / "p", epics=4, dependencies="declared", settings=depends)
+    pilot = parallel_project(tmp_path / "p", epics=4, dependencies="declared", settings=depends)
     order: list[tuple[str, str]] = []
 
     def heard(kind: str, data: Mapping[str, Any]) -> None:
         if kind in ("run", "delivering", "merged"):
             order.append((kind, data["lane"]))
 
-    flight = pilot.fly(heard, parallel=3)
+    flight = pilot.run(heard, parallel=3)
     assert flight.end.exit_code == 0, flight.end
-    checked(pilot, flight, "epic-1", "epic-2", "epic-3", "epic-4")
+    check_merged(pilot, flight, "epic-1", "epic-2", "epic-3", "epic-4")
     at = {one: place for place, one in enumerate(order)}
     assert at["delivering", "epic-1"] < min(at["run", "epic-2"], at["run", "epic-3"])
     assert max(at["run", "epic-2"], at["run", "epic-3"]) < min(
@@ -116,16 +116,16 @@ def test_what_is_declared_decides_who_waits(tmp_path: Path) -> None:
 def test_the_chain_that_takes_longest_is_begun_first_as_the_plan_says(tmp_path: Path) -> None:
     """5 waits for 4, 4 for 3: of two agents one has to see to these from the beginning."""
     depends = '[depends]\n"4" = ["3"]\n"5" = ["4"]\n'
-    pilot = side_by_side(tmp_path / "p", epics=5, dependencies="declared", settings=depends)
+    pilot = parallel_project(tmp_path / "p", epics=5, dependencies="declared", settings=depends)
     project = open_project(str(pilot.work))
     board = read_board(project.require_board())
-    planned = [one.key for one in epic_plan(Facts(project, board, overview(board)), (), 2).epics]
-    flight = pilot.fly(parallel=2)
+    planned = [one.key for one in epic_plan(ProjectFacts(project, board, epic_views(board)), (), 2).epics]
+    flight = pilot.run(parallel=2)
     assert flight.end.exit_code == 0, flight.end
-    begun = [one["key"] for one in flight.entries("phase") if one["phase"] == Phase.FIND_EPIC]
+    begun = [one["key"] for one in flight.entries("phase") if one["phase"] == EpicPhase.FIND_EPIC]
     assert begun[:2] == ["epic-3", "epic-1"]
     assert set(begun[:2]) == set(planned[:2])
-    checked(pilot, flight, *(f"epic-{number}" for number in range(1, 6)))
+    check_merged(pilot, flight, *(f"epic-{number}" for number in range(1, 6)))
 
 
 def test_who_waits_for_a_person_and_who_for_a_limit_hold_up_nobody(
@@ -133,15 +133,15 @@ def test_who_waits_for_a_person_and_who_for_a_limit_hold_up_nobody(
 ) -> None:
     """Epic 1 asks, epic 2's account is parked: epic 3 is merged. Two days later the one is answered, the other's
     limit is over, and both go on."""
-    pilot = side_by_side(tmp_path / "p", agent=scripted("honest,asking:1-1"))
+    pilot = parallel_project(tmp_path / "p", agent=scripted_agent_command("honest,asking:1-1"))
     later, parked, until = [0.0], ["epic-2"], time.time() + DAYS
-    caller = AgentDoors.caller
+    caller = AgentPorts.choose_agent
 
-    def limited(self: AgentDoors, step: Step) -> Caller:
+    def limited(self: AgentPorts, step: Step) -> AgentChoice:
         found = caller(self, step)
         return found._replace(until=until) if self.lane.key in parked else found
 
-    monkeypatch.setattr(AgentDoors, "caller", limited)
+    monkeypatch.setattr(AgentPorts, "choose_agent", limited)
     monkeypatch.setattr("bmad_autopilot.engine.waiting.RESCAN", 0.5)  # an end before its time is not told
 
     def heard(kind: str, data: Mapping[str, Any]) -> None:
@@ -149,11 +149,15 @@ def test_who_waits_for_a_person_and_who_for_a_limit_hold_up_nobody(
             later.append(DAYS)
             parked.clear()
             asked = pilot.asked()
-            answer(asked.path, (*asked.question.options, "Whole cents, as everywhere else here.")[0], By.HUMAN)
+            record_answer(
+                asked.path,
+                (*asked.question.options, "Whole cents, as everywhere else here.")[0],
+                AnswerSource.HUMAN,
+            )
 
-    flight = pilot.fly(heard, parallel=2, clock=lambda: time.time() + later[-1])
+    flight = pilot.run(heard, parallel=2, clock=lambda: time.time() + later[-1])
     assert flight.end.exit_code == 0, flight.end
-    checked(pilot, flight, "epic-1", "epic-2", "epic-3")
+    check_merged(pilot, flight, "epic-1", "epic-2", "epic-3")
     assert flight.end.merged[0] == "epic-3"
     assert [one["why"] for one in flight.entries("resting")] == ["limit"]
 
@@ -162,12 +166,17 @@ def test_of_two_that_begin_the_same_file_one_is_asked_about_and_the_rest_is_merg
     folder = tmp_path / "p"
     agent = tmp_path / "agent.py"
     agent.write_text(SHARING)
-    words = (sys.executable, str(agent), "_bmad-output/implementation-artifacts", *scripted("honest"))
-    pilot = side_by_side(folder, agent=words)
-    flight = pilot.fly(parallel=3)
+    words = (
+        sys.executable,
+        str(agent),
+        "_bmad-output/implementation-artifacts",
+        *scripted_agent_command("honest"),
+    )
+    pilot = parallel_project(folder, agent=words)
+    flight = pilot.run(parallel=3)
     assert flight.end.exit_code == 3
     (held,) = flight.end.lanes
     assert held.lane.key in ("epic-1", "epic-2")
     assert "SHARED.md" in pilot.asked().question.context
-    checked(pilot, flight, *({"epic-1", "epic-2", "epic-3"} - {held.lane.key}))
-    assert worktrees(pilot) == [held.lane.key]
+    check_merged(pilot, flight, *({"epic-1", "epic-2", "epic-3"} - {held.lane.key}))
+    assert lane_worktrees(pilot) == [held.lane.key]

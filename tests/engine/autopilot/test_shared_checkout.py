@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.runs.layout import runs_folder
-from bmad_autopilot.runs.question import By
-from bmad_autopilot.runs.questions import Asked, all_open, answer
-from bmad_autopilot.sim.github.ci import Job, SimCI
-from bmad_autopilot.sim.github.copilot import SimCopilot
+from bmad_autopilot.runs.question_file import AnswerSource
+from bmad_autopilot.runs.questions import PendingQuestion, load_inbox, record_answer
+from bmad_autopilot.sim.github.checks import CIJob, SimCI
+from bmad_autopilot.sim.github.people import SimCopilot
 from bmad_autopilot.sim.github.records import SimPull
-from bmad_autopilot.sim.github.reviewing import Remark
-from bmad_autopilot.sim.sample import scripted
-from tests.engine.autopilot.piloting import Pilot, run_git
+from bmad_autopilot.sim.github.reviews import Remark
+from bmad_autopilot.sim.sample import scripted_agent_command
+from tests.support.autopilot_runs import AutopilotProject, run_git
 
 pytestmark = pytest.mark.real  # several epics, by real processes
 
@@ -27,10 +27,12 @@ class Killed(Exception):
     pass
 
 
-def reviewed(folder: Path, habits: str) -> Pilot:
+def reviewed(folder: Path, habits: str) -> AutopilotProject:
     """Two epics that do not stand on each other, and a remark on each of their pull requests."""
-    pilot = Pilot(folder, epics=2, agent=scripted(habits), top='merge = "auto"\ndependencies = "none"\n')
-    SimCI(pilot.model, [Job("test", takes=5.0)])
+    pilot = AutopilotProject(
+        folder, epics=2, agent=scripted_agent_command(habits), top='merge = "auto"\ndependencies = "none"\n'
+    )
+    SimCI(pilot.model, [CIJob("test", duration=5.0)])
 
     def remarks(pull: SimPull, review: int) -> list[Remark]:
         return [] if review else [Remark(CODE[pull.head_ref], 1, "This is wrong.")]
@@ -39,8 +41,8 @@ def reviewed(folder: Path, habits: str) -> Pilot:
     return pilot
 
 
-def asked_by(pilot: Pilot) -> dict[str, Asked]:
-    return {one.question.story: one for one in all_open(runs_folder(str(pilot.work))).asked}
+def asked_by(pilot: AutopilotProject) -> dict[str, PendingQuestion]:
+    return {one.question.story: one for one in load_inbox(runs_folder(str(pilot.work))).pending}
 
 
 def test_work_that_waits_for_an_answer_is_before_nobody_elses_agent(tmp_path: Path) -> None:
@@ -53,25 +55,25 @@ def test_work_that_waits_for_an_answer_is_before_nobody_elses_agent(tmp_path: Pa
             raise Killed
 
     with pytest.raises(Killed):
-        pilot.fly(held_up)
+        pilot.run(held_up)
     assert waits == [("epic-2", f"the work tree: what epic-1 has not finished lies there: {HALF}")]
     assert run_git(pilot.work, "status", "--short", "--branch", "-uall") == f"## feature/epic-1\n?? {HALF}"
-    answer(asked_by(pilot)["epic-1.pr-1"].path, "an error", By.HUMAN)
-    assert set(pilot.fly().end.merged) == {"epic-1", "epic-2"}
+    record_answer(asked_by(pilot)["epic-1.pr-1"].path, "an error", AnswerSource.HUMAN)
+    assert set(pilot.run().end.merged) == {"epic-1", "epic-2"}
 
 
 def test_one_that_needs_the_place_waits_for_it_and_ends_nothing(tmp_path: Path) -> None:
     pilot = reviewed(tmp_path / "p", "says-mended:epic-1.pr-1,asks-while-mending:epic-2.pr-1")
-    assert pilot.fly().end.exit_code == 3
+    assert pilot.run().end.exit_code == 3
     assert set(asked_by(pilot)) == {"epic-1.pr-1", "epic-2.pr-1"}
-    answer(asked_by(pilot)["epic-1.pr-1"].path, "retry", By.HUMAN)
+    record_answer(asked_by(pilot)["epic-1.pr-1"].path, "retry", AnswerSource.HUMAN)
 
     def killed(kind: str, data: Mapping[str, Any]) -> None:
         if kind == "pending" and data["lane"] == "epic-1":
             raise Killed
 
     with pytest.raises(Killed):  # the other has it, and nobody has told it how to go on
-        pilot.fly(killed)
-    answer(asked_by(pilot)["epic-2.pr-1"].path, "an error", By.HUMAN)
-    end = pilot.fly().end
+        pilot.run(killed)
+    record_answer(asked_by(pilot)["epic-2.pr-1"].path, "an error", AnswerSource.HUMAN)
+    end = pilot.run().end
     assert (end.exit_code, end.merged, set(asked_by(pilot))) == (3, ("epic-2",), {"epic-1.pr-1"})

@@ -4,12 +4,17 @@ from typing import Any
 
 import pytest
 
-from bmad_autopilot.core.delivery import PullRound
-from bmad_autopilot.core.folding import fold
-from bmad_autopilot.core.records import RunRecord
-from bmad_autopilot.engine.delivery.rounds import is_round, round_in_hand, round_key, round_logs, round_points
+from bmad_autopilot.core.journal_fold import fold
+from bmad_autopilot.core.run_record import PullRound, RunRecord
+from bmad_autopilot.engine.delivery.rounds import (
+    current_fix_round,
+    fix_round_key,
+    is_fix_round,
+    round_logs,
+    round_points,
+)
 
-KEY = round_key("epic-1", 1)
+KEY = fix_round_key("epic-1", 1)
 Entry = tuple[str, dict[str, Any]]
 OPENED: list[Entry] = [
     ("delivering", {"head": "h1"}),
@@ -31,7 +36,7 @@ def ended(tree: str) -> list[Entry]:
 
 def is_in_hand(run: RunRecord, *, finished: bool = False) -> bool:
     run.stories[KEY].finished = finished
-    return round_in_hand(run) is run.stories[KEY]
+    return current_fix_round(run) is run.stories[KEY]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +50,7 @@ def is_in_hand(run: RunRecord, *, finished: bool = False) -> bool:
     ],
 )
 def test_its_key_is_told_from_a_storys(key: str, found: bool) -> None:
-    assert is_round(key) is found
+    assert is_fix_round(key) is found
 
 
 def test_a_round_is_in_hand_until_its_change_is_committed() -> None:
@@ -67,7 +72,7 @@ def test_one_that_a_person_skipped_is_over() -> None:
 
 
 def test_without_rounds_none_is_in_hand() -> None:
-    assert round_in_hand(RunRecord()) is None
+    assert current_fix_round(RunRecord()) is None
 
 
 def test_what_an_agent_is_told_of_it() -> None:

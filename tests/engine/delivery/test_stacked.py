@@ -4,13 +4,13 @@ import pytest
 
 from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.errors import ConflictError
-from bmad_autopilot.core.facts import Forge, Merge
-from bmad_autopilot.engine.delivery.plan import Plan
+from bmad_autopilot.core.facts import ForgeFact, MergeFact
 from bmad_autopilot.engine.delivery.questions import pull_question, question_key
-from bmad_autopilot.github.pulls import Pull, PullState
-from tests.engine.delivery.pulls import BASE, BRANCH, STRANGER, answered, comment, did, pull, thread
-from tests.engine.delivery.test_observing import ready
+from bmad_autopilot.engine.lane import DeliveryPlan
+from bmad_autopilot.github.forge import Pull, PullState
+from tests.engine.delivery.test_observe import ready
 from tests.engine.delivery.worlds import NOW, World, world
+from tests.support.pull_builders import BASE, BRANCH, STRANGER, add_answer, add_done_effect, comment, pull, thread
 
 BEFORE = "feature/epic-0"
 DAYS = 86400.0
@@ -21,7 +21,7 @@ def below(state: PullState, number: int = 6, **more: object) -> Pull:
 
 
 def stacked(*before: Pull, base_ref: str = BEFORE) -> World:
-    made = world(ready(base_ref=base_ref), *before, plan=Plan(onto=BEFORE, labels=("epic",)))
+    made = world(ready(base_ref=base_ref), *before, plan=DeliveryPlan(onto=BEFORE, labels=("epic",)))
     made.remote[BEFORE] = "e0"
     return made
 
@@ -36,7 +36,7 @@ def test_a_branch_of_that_name_that_was_merged_in_other_times_is_not_the_one_bel
 
 
 def test_a_forks_branch_of_that_name_is_not_the_one_below_either() -> None:
-    foreign = below(PullState.MERGED, number=3, merged_as="b0", is_foreign=True)
+    foreign = below(PullState.MERGED, number=3, merged_as="b0", is_from_fork=True)
     assert decide(stacked(foreign, base_ref=BASE).facts()).name == "stacked"
 
 
@@ -48,26 +48,28 @@ def test_one_below_that_is_nowhere_on_the_remote_is_a_persons() -> None:
     made = stacked()
     made.remote[BEFORE] = ""
     look = made.look()
-    assert (look.facts.forge, BEFORE in look.why) == (Forge.REFUSED, True)
+    assert (look.facts.forge, BEFORE in look.worktree_problem) == (ForgeFact.REFUSED, True)
 
 
 def test_a_branch_that_was_deleted_after_its_merge_may_be_seen_before_the_merge_is() -> None:
     made = stacked(below(PullState.OPEN))
     made.remote[BEFORE] = ""
-    assert made.facts().forge is Forge.AWAY
+    assert made.facts().forge is ForgeFact.UNAVAILABLE
 
 
 def test_without_a_base_nothing_is_merged() -> None:
     made = world(ready())
     made.remote[BASE] = ""
     look = made.look()
-    assert (look.facts.forge, BASE in look.why) == (Forge.REFUSED, True)
+    assert (look.facts.forge, BASE in look.worktree_problem) == (ForgeFact.REFUSED, True)
 
 
-@pytest.mark.parametrize(("state", "fact"), [(PullState.OPEN, Merge.MANUAL), (PullState.CLOSED, Merge.LATE)])
-def test_one_below_that_was_closed_is_asked_about_in_the_end(state: PullState, fact: Merge) -> None:
+@pytest.mark.parametrize(
+    ("state", "fact"), [(PullState.OPEN, MergeFact.MANUAL), (PullState.CLOSED, MergeFact.OVERDUE)]
+)
+def test_one_below_that_was_closed_is_asked_about_in_the_end(state: PullState, fact: MergeFact) -> None:
     made = stacked(below(state))
-    assert made.facts().merge is Merge.MANUAL
+    assert made.facts().merge is MergeFact.MANUAL
     made.now_at = NOW + 10 * DAYS
     assert made.facts().merge is fact
     asked = pull_question("approval-late", made.look(), made.run)
@@ -85,12 +87,15 @@ def test_a_thread_that_nobody_closes_is_asked_about_in_the_end() -> None:
 def test_what_was_merged_into_another_branch_and_stays_there_is_asked_about_in_the_end() -> None:
     made = world(ready())
     made.pulls = [ready(state=PullState.MERGED, base_ref="release", merged_as="r1", merged_at=NOW)]
-    assert made.facts().forge is Forge.AWAY
+    assert made.facts().forge is ForgeFact.UNAVAILABLE
     made.now_at = NOW + 10 * DAYS
     look = made.look()
-    assert (look.facts.forge, look.why) == (Forge.REFUSED, "main does not hold what was merged into release")
+    assert (look.facts.forge, look.worktree_problem) == (
+        ForgeFact.REFUSED,
+        "main does not hold what was merged into release",
+    )
     made.run.answers.append({"code": "forge", "key": "h1", "means": "look", "at": made.now_at})
-    assert made.facts().forge is Forge.AWAY
+    assert made.facts().forge is ForgeFact.UNAVAILABLE
 
 
 def test_where_the_last_commit_below_never_came_here_what_is_known_of_it_counts(
@@ -101,7 +106,7 @@ def test_where_the_last_commit_below_never_came_here_what_is_known_of_it_counts(
     monkeypatch.setattr(made, "fork_point", lambda one, other: "" if other == "e0" else f"{one} and {other}")
     look = made.look()
     assert look.delivery is not None
-    assert look.delivery.seen.since == "h1 and e9"
+    assert look.delivery.snapshot.parent_fork == "h1 and e9"
 
 
 def test_what_git_cannot_tell_is_a_persons_and_other_epics_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,16 +117,16 @@ def test_what_git_cannot_tell_is_a_persons_and_other_epics_go_on(monkeypatch: py
 
     made = world(ready())
     made.remote[BASE] = "b2"
-    monkeypatch.setattr(made, "take_in", no)
+    monkeypatch.setattr(made, "merge_commits", no)
     look = made.look()
-    assert (look.facts.forge, look.why) == (Forge.REFUSED, "no commit in common")
+    assert (look.facts.forge, look.worktree_problem) == (ForgeFact.REFUSED, "no commit in common")
 
 
 # somebody sets it to another base
 
 
 def opened(made: World, base: str = BASE) -> World:
-    did(made.run, "open-pull", BRANCH, 900.0, number=7, base=base)
+    add_done_effect(made.run, "open-pull", BRANCH, 900.0, number=7, base=base)
     return made
 
 
@@ -132,9 +137,9 @@ def test_what_a_person_sets_to_another_base_is_asked_about_and_set_back_once_for
     asked = pull_question("retargeted", look, made.run)
     assert "to go to release, and not to main" in asked.text
     assert asked.options == ("retry", "abort")
-    answered(made.run, "retargeted", question_key("retargeted", look, made.run), "retarget", at=NOW - 100.0)
+    add_answer(made.run, "retargeted", question_key("retargeted", look, made.run), "retarget", at=NOW - 100.0)
     assert decide(made.facts()).name == "stacked"
-    did(made.run, "retarget", BASE, NOW - 90.0, base=BASE)
+    add_done_effect(made.run, "retarget", BASE, NOW - 90.0, base=BASE)
     assert decide(made.facts()).name == "pull-retargeted", "they have done it again"
 
 
@@ -149,8 +154,8 @@ def test_what_we_set_last_is_moved_by_ourselves() -> None:
 
 def test_what_we_have_just_set_may_not_be_seen_yet() -> None:
     made = opened(stacked(below(PullState.MERGED, merged_as="b1")), BEFORE)
-    did(made.run, "retarget", BASE, NOW - 5.0, base=BASE)
-    assert (made.facts().forge, made.look().until) == (Forge.AWAY, NOW + 2)
+    add_done_effect(made.run, "retarget", BASE, NOW - 5.0, base=BASE)
+    assert (made.facts().forge, made.look().until) == (ForgeFact.UNAVAILABLE, NOW + 2)
     made.now_at = NOW + 600.0
     assert decide(made.facts()).name == "pull-retargeted", "somebody has set it back"
 

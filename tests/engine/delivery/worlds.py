@@ -4,25 +4,24 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from bmad_autopilot.core.facts import Facts
-from bmad_autopilot.core.records import Check, RunRecord
-from bmad_autopilot.engine.delivery.lines import TakenIn
-from bmad_autopilot.engine.delivery.observing import observe_delivery
-from bmad_autopilot.engine.delivery.plan import Plan
-from bmad_autopilot.engine.doors import Doors
-from bmad_autopilot.engine.lane import Lane
-from bmad_autopilot.engine.looking import Look
-from bmad_autopilot.engine.seats import Seat
-from bmad_autopilot.github.forge import ForgeError
-from bmad_autopilot.github.pulls import Pull, PullMark, PullState, Repository
-from bmad_autopilot.workflows.pipelines import PIPELINES
-from tests.engine.delivery.pulls import BASE, BRANCH, VIEWER
+from bmad_autopilot.core.forge_errors import ForgeError
+from bmad_autopilot.core.run_record import CheckRecord, RunRecord
+from bmad_autopilot.engine.delivery.branch_port import BranchMerge
+from bmad_autopilot.engine.delivery.observe import observe_delivery
+from bmad_autopilot.engine.lane import DeliveryPlan, Lane
+from bmad_autopilot.engine.observation import Observation
+from bmad_autopilot.engine.ports import Ports
+from bmad_autopilot.engine.slots import SlotHandle
+from bmad_autopilot.github.forge import Pull, PullState, PullSummary, Repository
+from bmad_autopilot.workflows.workflow import PIPELINES
+from tests.support.pull_builders import BASE, BRANCH, VIEWER
 
 BEGAN, NOW = 1000.0, 5000.0
-PLAN, MERGED = Plan(labels=("epic",)), TakenIn("h1+b2")
+PLAN, MERGED = DeliveryPlan(labels=("epic",)), BranchMerge("h1+b2")
 
 
-def passed(code: str) -> Check:
-    return Check(code, True, ran=[["make test", 0, 2.0]])
+def passed(code: str) -> CheckRecord:
+    return CheckRecord(code, True, ran=[["make test", 0, 2.0]])
 
 
 @dataclass
@@ -30,37 +29,37 @@ class World:
     """Epic 1, pushed, in a pull request: `h1` on `b1`, which the checks here have passed."""
 
     pulls: list[Pull] = field(default_factory=list)
-    plan: Plan = PLAN
+    plan: DeliveryPlan = PLAN
     now_at: float = NOW
     local: dict[str, str] = field(default_factory=lambda: {BRANCH: "h1", BASE: "b1"})
     remote: dict[str, str] = field(default_factory=lambda: {BRANCH: "h1", BASE: "b1"})
     before: dict[str, set[str]] = field(default_factory=lambda: {"h1": {"b1"}})  # what each commit holds
-    taken: TakenIn = MERGED
+    taken: BranchMerge = MERGED
     stands_not: str = ""
     error: ForgeError | None = None
     files: tuple[str, ...] = ()
     is_settled: bool = True  # what is green has been so for a while
     in_base: tuple[str, ...] = ()  # files that the base branch has
     run: RunRecord = field(default_factory=RunRecord)
-    turn: Seat = field(default_factory=Seat)
+    turn: SlotHandle = field(default_factory=SlotHandle)
 
     def __post_init__(self) -> None:
         record = self.run.delivery
-        record.began, record.head = BEGAN, "h1"
+        record.started_at, record.head = BEGAN, "h1"
         self.run.checks["code of h1"] = passed("code of h1")
 
     def pushed(self, head: str = "h1", at: float = BEGAN, *, content: bool = True) -> None:
         record = self.run.delivery
         record.head = record.pushed = head
         record.pushed_at = at
-        record.known.add(head)
-        record.done[f"push:{head}"] = {"do": "push", "key": head, "content": content, "at": at}
+        record.known_heads.add(head)
+        record.completed_effects[f"push:{head}"] = {"do": "push", "key": head, "content": content, "at": at}
 
-    def look(self, facts: Facts | None = None) -> Look:
+    def look(self, facts: Facts | None = None) -> Observation:
         if self.is_settled and self.pulls:
-            self.run.delivery.green = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
+            self.run.delivery.green_key = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
         lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
-        return observe_delivery(cast(Doors, self), lane, self.run, facts or Facts())
+        return observe_delivery(cast(Ports, self), lane, self.run, facts or Facts())
 
     def facts(self) -> Facts:
         return self.look().facts
@@ -73,20 +72,20 @@ class World:
     def forge(self) -> Any:
         return self
 
-    def lines(self) -> Any:
+    def branches(self) -> Any:
         return self
 
-    def has_turn(self) -> bool:
+    def has_merge_turn(self) -> bool:
         return self.turn.is_free()
 
-    def take_turn(self) -> bool:
-        return self.turn.take()
+    def acquire_merge_turn(self) -> bool:
+        return self.turn.acquire()
 
-    def await_turn(self) -> None:
-        self.turn.want(lambda: None)
+    def request_merge_turn(self) -> None:
+        self.turn.request(lambda: None)
 
-    def step_aside(self) -> None:
-        self.turn.give_back()
+    def release_merge_turn(self) -> None:
+        self.turn.release()
 
     # the forge
 
@@ -98,11 +97,13 @@ class World:
             raise self.error
         return next(one for one in self.pulls if one.number == number)
 
-    def pulls_from(self, head_ref: str) -> list[PullMark]:
+    def pulls_from(self, head_ref: str) -> list[PullSummary]:
         if self.error is not None:
             raise self.error
         return [
-            PullMark(one.number, one.state, one.head_ref, one.base_ref, one.head, "", is_foreign=one.is_foreign)
+            PullSummary(
+                one.number, one.state, one.head_ref, one.base_ref, one.head, "", is_from_fork=one.is_from_fork
+            )
             for one in self.pulls
             if one.head_ref == head_ref
         ]
@@ -124,21 +125,21 @@ class World:
     def fork_point(self, one: str, other: str) -> str:
         return f"fork of {one} and {other}"
 
-    def holds(self, commit: str, path: str) -> bool:
+    def has_file(self, commit: str, path: str) -> bool:
         return path in self.in_base
 
     def code(self, commit: str) -> str:
         return f"code of {commit}"
 
-    def take_in(
-        self, head: str, other: str, since: str, key: str, message: str, settled: tuple[str, ...] = ()
-    ) -> TakenIn:
+    def merge_commits(
+        self, head: str, other: str, since: str, key: str, message: str, resolved: tuple[str, ...] = ()
+    ) -> BranchMerge:
         return self.taken
 
-    def stands(self, branch: str, commit: str) -> str:
+    def checkout_problem(self, branch: str, commit: str) -> str:
         return self.stands_not
 
-    def steps_for(self, branch: str, base: str, taken: TakenIn) -> str:
+    def merge_instructions(self, branch: str, base: str, taken: BranchMerge) -> str:
         return f"git merge {base}: {', '.join(taken.conflicts)}"
 
 

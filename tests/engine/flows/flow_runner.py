@@ -2,17 +2,17 @@
 
 import sys
 
-from bmad_autopilot.engine.flows.running import Wish, start_flow
-from bmad_autopilot.project.open import open_project
-from bmad_autopilot.workflows.flow_list import all_flows, flow_named
+from bmad_autopilot.engine.flows.runner import FlowOptions, start_flow
+from bmad_autopilot.project.project import open_project
+from bmad_autopilot.workflows.flows import get_flow, load_flows
 
 CHOICES = {"gate": "proceed", "optional": "run", "boundary": "continue"}
 
 
 def main() -> int:
     project = open_project(sys.argv[1])
-    flow = flow_named(all_flows(project.config), sys.argv[2])
-    end = start_flow(project, flow, Wish(unattended=CHOICES), told=lambda kind, data, at: None)
+    flow = get_flow(load_flows(project.config), sys.argv[2])
+    end = start_flow(project, flow, FlowOptions(unattended=CHOICES), on_event=lambda kind, data, at: None)
     print(end.status, flush=True)
     return end.exit_code
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.board.planning import planning
+from bmad_autopilot.board.planning_documents import inspect_planning
 from bmad_autopilot.board.planning_names import ARTEFACTS
-from bmad_autopilot.project.open import open_project
-from tests.engine.flows import planning_agent
-from tests.engine.flows.planning_agent import STEPS, leave
-from tests.support import ProjectMaker, run_bmad
+from bmad_autopilot.project.project import open_project
+from tests.support import planning_agent
+from tests.support.bmad_project import ProjectMaker, run_bmad
+from tests.support.planning_agent import STEPS, write_step_output
 
-SOURCE = Path(planning_agent.__file__).resolve().parents[3] / "src"
+SOURCE = Path(planning_agent.__file__).resolve().parents[2] / "src"
 
 
 @pytest.mark.parametrize("era", ["alpha", "commands", "classic", "build", "shims"])
@@ -22,11 +22,11 @@ def test_each_step_leaves_its_document_and_no_other(era: str, project: ProjectMa
     made = project(era=era, board=None, epics=None, stories={})
     there: set[str] = set()
     for step, name in zip(STEPS, ARTEFACTS, strict=True):
-        assert leave(made.root, step)
+        assert write_step_output(made.root, step)
         found = open_project(str(made.root), home="/nonexistent")
         there.add(name)
-        assert planning(found.folders, found.bmad).there == there
-        assert planning(found.folders, found.bmad).diagnostics == ()
+        assert inspect_planning(found.folders, found.bmad).finished == there
+        assert inspect_planning(found.folders, found.bmad).diagnostics == ()
     for epic in ("1", "2"):
         ran = run_bmad("run-epic", epic, "--dry-run", cwd=made.root)
         assert ran.code == 0, ran.err

@@ -1,5 +1,5 @@
-"""The shim: one small process that supervises one agent call and outlives whoever started it.
+"""The shim: a small process that supervises one agent call and outlives the process that started it.
 
-It is run as `python -S -E .../agents/shim`, with the standard library alone, because its start is part of
-every call's price; nothing here imports from elsewhere in the package. See docs/agent-runs.md.
+It runs as `python -S -E .../agents/shim` with the bare standard library, because its start-up time is part of
+every call; nothing here imports from elsewhere in the package. See docs/agent-runs.md.
 """

@@ -1,1 +1,1 @@
-"""What `bmad doctor` looks at. Each check takes facts and gives lines; none of them raises."""
+"""The checks of `bmad doctor`. Each returns results and never raises."""

@@ -1,1 +1,1 @@
-"""Epics to merged pull requests, one after another."""
+"""Takes epics from the board to merged pull requests, one after another or in parallel."""

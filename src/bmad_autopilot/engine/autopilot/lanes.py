@@ -1,49 +1,52 @@
-"""The lanes of a project that are not over: each an epic's run, with how it stands."""
+"""The unfinished lanes of a project: one epic's run each, with its stage and the reason it waits."""
 
+import os
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from ...core.errors import AutopilotError
-from ...core.folding import fold
-from ...core.records import RunRecord
-from ...core.schedule import LaneView, Stage
-from ...runs.finding import Run, unfinished
+from ...core.errors import AutopilotError, command
+from ...core.journal_fold import fold
+from ...core.run_record import RunRecord
+from ...core.scheduling import EpicCandidate, LaneStage, LaneView
+from ...runs.index import Run, unfinished_runs
 from ...runs.journal import Journal
 from ...runs.questions import open_questions, questions_of
-from ...runs.state import Status
-from ..delivery.plan import LOCAL
-from ..delivery.rounds import round_in_hand
-from ..driving import RunEnd, lane_of
-from ..lane import Lane
+from ...runs.state_file import RunStatus
+from ...runs.supervisor_lock import ControlRequest, read_request, request_path
+from ..delivery.rounds import current_fix_round
+from ..lane import LOCAL, Lane
+from ..runner import RunEnd, lane_of_run
+from .options import Budgets
 
 
-class Held(NamedTuple):
-    """A lane that is not over."""
+class LaneState(NamedTuple):
+    """An unfinished lane."""
 
     folder: str
     lane: Lane
     record: RunRecord
-    stage: Stage
+    stage: LaneStage
     why: str = ""
     until: float | None = None
-    fingerprint: str = ""  # of its pull request, when it was last looked at
+    fingerprint: str = ""  # of its pull request, when last read
 
     @property
     def is_delivered(self) -> bool:
-        return bool(self.record.delivery.began)
+        return bool(self.record.delivery.started_at)
 
     @property
     def is_at_work(self) -> bool:
-        """Its work lies in the checkout: stories that are not over, or a round of mending."""
-        return not self.is_delivered or round_in_hand(self.record) is not None
+        """It needs its checkout: stories are unfinished, or a fix round is open."""
+        return not self.is_delivered or current_fix_round(self.record) is not None
 
     @property
     def is_busy(self) -> bool:
-        """An agent may be at work for it there, whoever began that."""
-        return any(story.is_called for story in self.record.stories.values())
+        """An agent may be running for it, possibly started by an earlier command."""
+        return any(story.has_uncollected_call for story in self.record.stories.values())
 
     @property
     def is_pending(self) -> bool:
-        """Another epic may stand on it: its branch is there. Merged and not cleared away yet, it may be gone."""
+        """Another epic may be stacked on its branch. After the merge the branch may be deleted at any time."""
         return self.is_delivered and not self.record.delivery.merged
 
     @property
@@ -51,91 +54,241 @@ class Held(NamedTuple):
         return self.record.delivery.pull
 
     @property
-    def is_out(self) -> bool:
-        """Others have it before them. Until then nothing is begun on it: what it asks may change it yet."""
+    def is_published(self) -> bool:
+        """Open for review, or complete where delivery is local. Before that no epic is stacked on it: answers to
+        its questions may still change it."""
         plan = self.lane.delivery
         return not self.is_at_work and (self.pull > 0 or (plan is not None and plan.kind == LOCAL))
 
     def view(self) -> LaneView:
-        return LaneView(self.lane.key, self.stage, self.is_out, self.until, self.is_busy)
+        return LaneView(self.lane.key, self.stage, self.is_published, self.until, self.is_busy)
 
-    def moved(self) -> "Held":
-        """It can go on."""
-        return self._replace(stage=Stage.MOVED if self.is_delivered else Stage.WORK)
+    def as_ready(self) -> "LaneState":
+        """The same lane, ready to be resumed."""
+        return self._replace(stage=LaneStage.MOVED if self.is_delivered else LaneStage.WORK)
 
     @property
-    def is_held_up(self) -> bool:
-        """Others wait with all of their work committed: it is the place that this one waits for."""
-        return self.stage is Stage.WAITS and self.is_at_work
+    def is_waiting_for_checkout(self) -> bool:
+        """It waits for the checkout: a lane that waits for anything else has all of its work committed."""
+        return self.stage is LaneStage.WAITS and self.is_at_work
 
-    def held_up(self, why: str, until: float) -> "Held":
-        """Something is in its way, and is looked at again then."""
-        return self._replace(stage=Stage.WAITS, why=why, until=until, fingerprint="")
+    def as_waiting(self, why: str, until: float) -> "LaneState":
+        """Blocked for now, and checked again at `until`."""
+        return self._replace(stage=LaneStage.WAITS, why=why, until=until, fingerprint="")
 
 
-def placed(lanes: list[Held], held: Held) -> list[Held]:
-    """In the place that it had: an epic stands on the one begun before it, and not on the one driven last."""
+def replace_lane(lanes: list[LaneState], state: LaneState) -> list[LaneState]:
+    """Keeps the lane's position: an epic is stacked on the one started before it, not on the one run last."""
     folders = [one.folder for one in lanes]
-    if held.folder not in folders:
-        return [*lanes, held]
-    return [held if one.folder == held.folder else one for one in lanes]
+    if state.folder not in folders:
+        return [*lanes, state]
+    return [state if one.folder == state.folder else one for one in lanes]
 
 
-def last_pending(lanes: list[Held]) -> Held | None:
-    """The one that the next epic stands on: begun last of those whose stories are over and that are not merged."""
-    return next((held for held in reversed(lanes) if held.is_pending), None)
+def last_pending(lanes: list[LaneState]) -> LaneState | None:
+    """The lane the next epic is stacked on: the last one started whose stories are done and unmerged."""
+    return next((state for state in reversed(lanes) if state.is_pending), None)
 
 
-def held_lanes(runs: str, session: str, *, go_on: bool) -> list[Held]:
-    """Those that earlier commands left, the oldest first. `go_on`: also what was given up."""
+def unfinished_lanes(runs: str, session: str, *, resume_all: bool) -> list[LaneState]:
+    """Lanes that earlier commands left, oldest first. `resume_all`: also resume those that were given up."""
     found = []
-    for run in unfinished(runs):
-        lane = lane_of(run)
+    for run in unfinished_runs(runs):
+        lane = lane_of_run(run)
         if lane is None or lane.delivery is None or lane.session != session:
             continue
-        held = _held(run, lane)
-        found.append(held.moved() if held.stage is Stage.BLOCKED and go_on else held)
-    return sorted(found, key=lambda held: held.record.began)
+        state = _read_lane(run, lane)
+        found.append(state.as_ready() if state.stage is LaneStage.BLOCKED and resume_all else state)
+    return sorted(found, key=lambda state: state.record.started_at)
 
 
-def _held(run: Run, lane: Lane) -> Held:
+def _read_lane(run: Run, lane: Lane) -> LaneState:
     entries = Journal(run.folder, lambda value: value).entries()
     record = fold((entry.kind, entry.data, entry.at) for entry in entries)
-    began = bool(record.delivery.began)
-    stage = Stage.MOVED if began else Stage.WORK
-    if run.state.status is Status.FAILED:
-        stage = Stage.BLOCKED
-    return Held(run.folder, lane, record, stage)
+    began = bool(record.delivery.started_at)
+    stage = LaneStage.MOVED if began else LaneStage.WORK
+    if run.state.status is RunStatus.FAILED:
+        stage = LaneStage.BLOCKED
+    return LaneState(run.folder, lane, record, stage)
 
 
-def after(end: RunEnd) -> Held:
-    """As it stands once it was driven as far as it goes."""
-    waits = end.record.delivery.waits or {}
-    held = Held(end.folder, end.lane, end.record, Stage.WAITS)
+def lane_after_run(end: RunEnd) -> LaneState:
+    """The lane's state after a run of it has returned."""
+    waits = end.record.delivery.current_wait or {}
+    state = LaneState(end.folder, end.lane, end.record, LaneStage.WAITS)
     if end.status == "pending":
         why, until = str(waits.get("why", "")), waits.get("until")
-        return held._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
+        return state._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
     if end.status == "failed":
-        said = end.record.answers[-1] if end.record.answers else {}
-        why = " ".join(str(said.get("text", "")).split())
-        return held._replace(stage=Stage.BLOCKED, why=f"given up: {why}" if why else "given up")
-    if end.status in ("left", "paused") and not _asked(end.folder):
-        return held.moved()
-    return held._replace(stage=Stage.ASKS, why=_asked(end.folder))
+        last_answer = end.record.answers[-1] if end.record.answers else {}
+        why = " ".join(str(last_answer.get("text", "")).split())
+        return state._replace(stage=LaneStage.BLOCKED, why=f"given up: {why}" if why else "given up")
+    if end.status in ("left", "paused") and not _open_question(end.folder):
+        return state.as_ready()
+    return state._replace(stage=LaneStage.ASKS, why=_open_question(end.folder))
 
 
-def _asked(folder: str) -> str:
+def _open_question(folder: str) -> str:
     try:
-        return next((question.in_short for question in open_questions(folder)), "")
+        return next((question.summary for question in open_questions(folder)), "")
     except AutopilotError:
         return ""
 
 
-def is_answered(held: Held) -> bool:
-    """Nothing of what it asked is open any more."""
-    return not open_questions(held.folder)
+def is_answered(state: LaneState) -> bool:
+    """None of its questions is open."""
+    return not open_questions(state.folder)
 
 
-def question_files(held: Held) -> list[str]:
-    """Where its answers will be written."""
-    return [path for path, question in questions_of(held.folder)[0] if question.answer is None]
+def question_files(state: LaneState) -> list[str]:
+    """The files its answers will be written to."""
+    return [path for path, question in questions_of(state.folder)[0] if question.answer is None]
+
+
+# Pause and stop requests from another terminal: the lane is parked until the request is withdrawn.
+
+_STOP_COUNTS = {ControlRequest.STOP: 1, ControlRequest.STOP_NOW: 2}  # the equivalent number of Ctrl-C
+_REASONS = {ControlRequest.PAUSE: "paused", ControlRequest.STOP: "stopped", ControlRequest.STOP_NOW: "stopped"}
+
+
+class ControlRequests:
+    """Requests that apply to all lanes: from another terminal, or because a limit of the command is reached."""
+
+    def __init__(self, state_folder: str, budgets: Budgets) -> None:
+        self._folder = state_folder
+        self._budgets = budgets
+        self.path = request_path(state_folder)
+
+    def is_paused(self) -> bool:
+        """No lane may start a new call. Every request counts, so that a lane started just now sees it too."""
+        return bool(self._budgets.reached()) or read_request(self._folder) is not None
+
+    def stops(self) -> int:
+        request = read_request(self._folder)
+        return _STOP_COUNTS.get(request, 0) if request is not None else 0
+
+
+def apply_requests(lanes: list[LaneState], driven: Collection[str]) -> list[LaneState]:
+    """Park or unpark the idle lanes. Running lanes apply requests themselves; given-up lanes stay as they are."""
+    return [state if state.lane.key in driven else _apply_request(state) for state in lanes]
+
+
+def _apply_request(state: LaneState) -> LaneState:
+    if state.stage is LaneStage.BLOCKED:
+        return state
+    request = read_request(state.folder)
+    if request is None:
+        return state.as_ready()._replace(why="") if state.stage is LaneStage.PARKED else state
+    if state.stage is LaneStage.PARKED:
+        return state
+    goes_on = command("resume", "--run", os.path.basename(state.folder))
+    return state._replace(stage=LaneStage.PARKED, why=f"{_REASONS[request]}: {goes_on}")
+
+
+def strongest_request(lanes: list[LaneState]) -> ControlRequest | None:
+    """Of the parked lanes' requests, the most urgent one."""
+    found = {read_request(state.folder) for state in lanes if state.stage is LaneStage.PARKED}
+    return next(
+        (ask for ask in (ControlRequest.STOP_NOW, ControlRequest.STOP, ControlRequest.PAUSE) if ask in found), None
+    )
+
+
+def park_lane(state: LaneState, why: str) -> LaneState:
+    """Park a ready lane. One that waits, asks, was given up or is parked already keeps its own reason."""
+    is_idle = state.stage in (LaneStage.WORK, LaneStage.MOVED)
+    return state._replace(stage=LaneStage.PARKED, why=why) if is_idle else state
+
+
+def request_files(lanes: list[LaneState]) -> list[str]:
+    return [request_path(state.folder) for state in lanes]
+
+
+# The state of every epic during one command: running, starting, finished, failed to start.
+
+
+class FailedStart(NamedTuple):
+    """Why an epic could not be started, and the hint for the user."""
+
+    why: str
+    hint: str = ""
+
+
+class LaneTable:
+    """`read`: loads the unfinished lanes from their run directories, given-up ones as ready."""
+
+    def __init__(self, read: Callable[[], list[LaneState]]) -> None:
+        self._read = read
+        self.lanes: list[LaneState] = []
+        self.merged: list[str] = []
+        self.finished: list[str] = []  # also epics left on their branch: not started again
+        self.starting: dict[str, str] = {}  # key → number
+        self.failed_starts: dict[str, FailedStart] = {}  # those of `starting` that failed
+
+    @property
+    def is_blocked(self) -> bool:
+        return bool(self.failed_starts) or any(state.stage is LaneStage.BLOCKED for state in self.lanes)
+
+    def find(self, key: str) -> LaneState | None:
+        return next((state for state in self.lanes if state.lane.key == key), None)
+
+    def idle(self, driven: Collection[str]) -> list[LaneState]:
+        """The lanes that no worker is running."""
+        return [state for state in self.lanes if state.lane.key not in driven]
+
+    def start(self, epic: EpicCandidate) -> None:
+        self.starting[epic.key] = epic.number
+
+    def cancel_start(self, key: str) -> None:
+        """The epic was not started, and may be tried later."""
+        self.starting.pop(key, None)
+
+    def record_end(self, end: RunEnd) -> None:
+        """Update the table after a run of a lane has returned."""
+        key = end.lane.key
+        self.make_ready([state.folder for state in self.lanes if state.is_waiting_for_checkout])
+        self.starting.pop(key, None)
+        if end.status not in ("completed", "not-done"):
+            self.lanes = replace_lane(self.lanes, lane_after_run(end))
+            return
+        self.lanes = [state for state in self.lanes if state.folder != end.folder]
+        self.finished.append(key)
+        if end.record.delivery.merged:
+            self.merged.append(key)
+
+    def has_run(self, key: str) -> bool:
+        return self._read_lane(key) is not None
+
+    def _read_lane(self, key: str) -> LaneState | None:
+        return next((one for one in self._read() if one.lane.key == key), None)
+
+    def record_failure(self, key: str, why: str, hint: str = "", *, retry: bool) -> None:
+        """Read the lane from disk: before the failure it may have made progress or started an agent."""
+        state = self._read_lane(key)
+        if state is not None:
+            stage = state.as_ready().stage if retry else LaneStage.BLOCKED
+            self.lanes = replace_lane(self.lanes, state._replace(stage=stage, why=why))
+        elif not retry:  # it stays in `starting`: its dependants must not start
+            self.failed_starts[key] = FailedStart(why, hint)
+            return
+        self.starting.pop(key, None)
+
+    def make_wait(self, state: LaneState, why: str, until: float) -> None:
+        """The checkout is occupied: check again at `until`, and whenever another lane has run."""
+        self.lanes = replace_lane(self.lanes, state.as_waiting(why, until))
+
+    def make_ready(self, folders: Collection[str]) -> None:
+        """Mark these lanes as ready to be resumed."""
+        self.lanes = [state.as_ready() if state.folder in folders else state for state in self.lanes]
+
+    def apply_requests(self, driven: Collection[str]) -> list[str]:
+        """Apply requests for single lanes. Returns the keys of the lanes parked by this call."""
+        before = {state.folder for state in self.lanes if state.stage is LaneStage.PARKED}
+        self.lanes = apply_requests(self.lanes, driven)
+        return [
+            state.lane.key
+            for state in self.lanes
+            if state.stage is LaneStage.PARKED and state.folder not in before
+        ]
+
+    def park_idle(self, why: str) -> None:
+        self.lanes = [park_lane(state, why) for state in self.lanes]

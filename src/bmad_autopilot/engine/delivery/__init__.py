@@ -1,1 +1,1 @@
-"""From a finished epic to a merged pull request."""
+"""Delivers a finished epic: push, pull request, reviews, checks, merge."""

@@ -1,1 +1,1 @@
-"""Flows: a workflow whose steps are found done in the project's folder, with a state file that people read."""
+"""Flows: workflows whose completed steps are detected in the project's folder, with a readable state file."""

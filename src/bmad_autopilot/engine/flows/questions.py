@@ -1,21 +1,23 @@
-"""The questions of a flow: what a step has left, whether an optional one is done, where a session ends."""
+"""The questions of a flow: gates, optional steps, session boundaries and failed steps."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ...core.block_reasons import BlockReason
-from ...core.causes import ABORT, FIX, OFFERS, RETRY, SKIP, Cause
-from ...workflows.pipelines import Step
-from ..doors import Question
-from ..looking import Look
-from .position import part_of, title_of
-from .sight import Desk
+from ...core.errors import FileError
+from ...core.stop_causes import ABORT, CAUSE_MENUS, FIX, RETRY, SKIP, BlockReason, Cause
+from ...io.files import read_text
+from ...project.project import Project
+from ...workflows.workflow import Step
+from ..observation import Observation
+from ..ports import LaneQuestion
+from .model import FlowStore, part_of, title_of
 
 GATE, BOUNDARY, OPTIONAL, FAILED = "gate", "boundary", "optional", "flow-failed"
 ANOTHER = "another"
 
-# What each answer means to folding.py.
-MEANS: Mapping[str, Mapping[str, str]] = {
+# The meaning of each answer in the journal.
+FLOW_ANSWERS: Mapping[str, Mapping[str, str]] = {
     GATE: {"again": "once-more", "proceed": "go-on"},
     BOUNDARY: {"new-session": "session-over", "continue": "go-on", ANOTHER: "once-more"},
     OPTIONAL: {"run": "go-on", SKIP: "pass-over"},
@@ -23,28 +25,28 @@ MEANS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class _Words(NamedTuple):
+class _QuestionText(NamedTuple):
     text: str
     labels: tuple[str, ...]
     recommended: str
     because: str
     cause: Cause
-    more: tuple[str, ...] = ()  # options beside those of the cause
+    more: tuple[str, ...] = ()  # additional options
 
 
-def flow_question(code: str, look: Look, desk: Desk, steps: tuple[Step, ...]) -> Question:
-    step, story = look.at.step, look.story
+def flow_question(code: str, observation: Observation, store: FlowStore, steps: tuple[Step, ...]) -> LaneQuestion:
+    step, story = observation.position.step, observation.story
     assert step is not None
     assert story is not None
     about = steps[steps.index(step) - 1] if code == BOUNDARY else step
-    words = _words(code, about, step)
-    return Question(
+    words = _question_text(code, about, step)
+    return LaneQuestion(
         code,
         story.key,
-        look.call if code == GATE else None,
+        observation.call if code == GATE else None,
         words.text,
-        _context(code, look, desk, about),
-        (*OFFERS[words.cause].options, *words.more),
+        _context(code, observation, store, about),
+        (*CAUSE_MENUS[words.cause].options, *words.more),
         words.recommended,
         BlockReason.SUBAGENT_FAILED if code == FAILED else BlockReason.CRITICAL_DECISION,
         cause=words.cause,
@@ -54,7 +56,7 @@ def flow_question(code: str, look: Look, desk: Desk, steps: tuple[Step, ...]) ->
     )
 
 
-def _words(code: str, about: Step, following: Step) -> _Words:
+def _question_text(code: str, about: Step, following: Step) -> _QuestionText:
     if code == GATE:
         return _gate(about)
     if code == BOUNDARY:
@@ -63,17 +65,17 @@ def _words(code: str, about: Step, following: Step) -> _Words:
         return _optional(about)
     text = f"Step {part_of(about).number}, {title_of(about)}, has failed {part_of(about).tries} times. Try again?"
     why = "what stands above must be mended first; it is not tried again by itself"
-    return _Words(text, (), RETRY, why, Cause.FAILED)
+    return _QuestionText(text, (), RETRY, why, Cause.FAILED)
 
 
-def _gate(step: Step) -> _Words:
+def _gate(step: Step) -> _QuestionText:
     gate = part_of(step).gate
     assert gate is not None
-    return _Words(gate.ask, (gate.again, gate.go_on), gate.recommended, gate.because, Cause.GATE)
+    return _QuestionText(gate.ask, (gate.again, gate.go_on), gate.recommended, gate.because, Cause.GATE)
 
 
-def _boundary(step: Step, following: Step) -> _Words:
-    """As 004 words it; a step that loops can be done once more first."""
+def _boundary(step: Step, following: Step) -> _QuestionText:
+    """Worded as in seed 004; a looping step offers one more round."""
     part = part_of(step)
     labels = (
         f"Start a new conversation for {_verb(following)} (recommended for context freshness)",
@@ -83,23 +85,66 @@ def _boundary(step: Step, following: Step) -> _Words:
     text = f"{part.boundary} complete — start {_verb(following)}?"
     why = f"{_verb(following)} is the longest phase, fresh context helps"
     others = (f"{title_of(step)} once more, before that",) if more else ()
-    return _Words(text, (*labels, *others), "new-session", why, Cause.BOUNDARY, more)
+    return _QuestionText(text, (*labels, *others), "new-session", why, Cause.BOUNDARY, more)
 
 
 def _verb(step: Step) -> str:
     return "implementation" if part_of(step).tasks else title_of(step)
 
 
-def _optional(step: Step) -> _Words:
+def _optional(step: Step) -> _QuestionText:
     part = part_of(step)
     text = f"Step {part.number}, {title_of(step)}, is optional. Do it?"
     labels = (f"Do {title_of(step)} now", f"Go on without {title_of(step)}")
-    return _Words(text, labels, "run", "what it finds is cheaper to act on now than later", Cause.OPTIONAL)
+    return _QuestionText(text, labels, "run", "what it finds is cheaper to act on now than later", Cause.OPTIONAL)
 
 
-def _context(code: str, look: Look, desk: Desk, about: Step) -> str:
-    assert look.flow is not None
+def _context(code: str, observation: Observation, store: FlowStore, about: Step) -> str:
+    assert observation.flow is not None
     if code == FAILED:
-        state = look.flow.sight.state
+        state = observation.flow.snapshot.state
         return "\n".join(state.blockers) if state else ""
-    return desk.about(about) if code in (GATE, BOUNDARY) else ""
+    return store.describe_output(about) if code in (GATE, BOUNDARY) else ""
+
+
+# A short description of a step's output, for a person who decides about it.
+
+TASKS_FOLDER = "_docs/02_tasks"
+MAX_FILES = 8
+MAX_LINE = 200
+
+
+def describe_step_output(project: Project, step: Step) -> str:
+    if part_of(step).boundary:
+        return _tasks(project)
+    return "\n".join(_output_files(project, part_of(step).done))
+
+
+def _tasks(project: Project) -> str:
+    from ...board.task_board import summarize_tasks
+    from ...board.task_files import read_tasks
+
+    tasks = read_tasks(os.path.join(project.root.checkout, TASKS_FOLDER))
+    return str(summarize_tasks(tasks))
+
+
+def _output_files(project: Project, conditions: tuple[str, ...]) -> Iterator[str]:
+    from glob import glob
+
+    top = project.root.checkout
+    globs = [part.strip() for one in conditions for part in one.split("|") if "/" in part and "!" not in part]
+    found = sorted({path for one in globs for path in glob(one, root_dir=top, recursive=True)})
+    files = [path for path in found if os.path.isfile(os.path.join(top, path))]
+    if files:
+        yield f"{len(files)} {'file' if len(files) == 1 else 'files'}:"
+    for path in files[:MAX_FILES]:
+        said = _first_line(os.path.join(top, path))
+        yield f"  {path}" + (f": {said}" if said else "")
+
+
+def _first_line(path: str) -> str:
+    try:
+        text = read_text(path, limit=1024 * 1024).text
+    except FileError:
+        return ""
+    return next((line.strip("# \t")[:MAX_LINE] for line in text.splitlines() if line.strip("# \t")), "")

@@ -1,19 +1,18 @@
-"""The real world behind a lane's doors: files, git, agents, the project's checks, people."""
+"""The real implementation of a lane's ports: files, git, agents, the project's checks, people."""
 
 from typing import TYPE_CHECKING
 
-from .agents import AgentDoors
-from .board import BoardDoors
-from .delivery import DeliveryDoors
-from .people import PeopleDoors
-from .records import RecordDoors
+from .agents import AgentPorts
+from .base import BoardPorts, RecordPorts
+from .delivery import DeliveryPorts
+from .people import PeoplePorts
 
 if TYPE_CHECKING:
-    from ..flows.sight import Desk
+    from ..flows.model import FlowStore
 
 
-class World(RecordDoors, BoardDoors, AgentDoors, DeliveryDoors, PeopleDoors):
-    """All of them: what engine.doors.Doors asks for."""
+class World(RecordPorts, BoardPorts, AgentPorts, DeliveryPorts, PeoplePorts):
+    """Implements engine.ports.Ports."""
 
-    def flow(self) -> "Desk":
+    def flow_store(self) -> "FlowStore":
         raise AssertionError("only a flow has a desk: flows/world.py")

@@ -1,63 +1,70 @@
-"""The agents' door: a call started once, watched, and what it left gathered."""
+"""The agents' ports: starts each call once, watches it and collects its result."""
 
 import os
 import time
 import uuid
 
-from ...agents.attempts import State, read_result, read_spec, state_of
-from ...agents.settling import stop
-from ...agents.shim import records
-from ...agents.verdicts import is_harvested
+from ...agents.attempt import AttemptState, attempt_state, read_call_spec, read_result
+from ...agents.monitor import run_stop_command
+from ...agents.shim import attempt_files
+from ...agents.verdicts import has_verdict
 from ...core.errors import AutopilotError, ConflictError, FileError
-from ...core.owes import Owes
-from ...files import refuse_links
-from ...github.staging import stage
-from ...project.custom import EVIDENCE
-from ...runs.agent_state import clear, read_agent_state
-from ...runs.layout import attempts_of
-from ...runs.requests import request_path
-from ...workflows.pipelines import Step
-from ...workflows.step_context import Halfway
-from ..adopting import left_halfway, left_question
-from ..briefing import brief
-from ..callers import caller_for
-from ..calling import AccountParked, Job, begin, skill_for
-from ..closing import DEAF_SECONDS, RESCAN
-from ..delivery.answers import set_aside_answers, with_answers
-from ..doors import Asked, Caller, CallId, CallOrder, Gathered
-from ..evidence import Evidence
-from ..snapshots import STATE, STORY, keep_before, layout_of
-from .people import PeopleDoors
-from .repository import RepositoryDoors
+from ...core.step_output import StepOutput
+from ...git.commits import stage_paths
+from ...io.files import refuse_links
+from ...project.config import EVIDENCE
+from ...runs.agent_state import clear_agent_state, read_agent_state
+from ...runs.layout import list_attempts
+from ...runs.supervisor_lock import request_path
+from ...workflows.contract import PausedAttempt
+from ...workflows.workflow import Step
+from ..delivery.threads import collect_answers, set_aside_answers
+from ..dispatched_call import StoryEvidence
+from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, UnansweredQuestion
+from ..run_setup import read_previous_progress, read_unanswered_question
+from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, skill_for, start_attempt
+from ..story_paths import STATE, STORY, capture_layout, save_before_call
+from ..waiting import RESCAN, UNRESPONSIVE_SECONDS
+from .people import PeoplePorts
+from .repository import RepositoryPorts
 
 
-class AgentDoors(RepositoryDoors, PeopleDoors):
-    _told_of = ""  # whose turn we have said that we wait for
+class AgentPorts(RepositoryPorts, PeoplePorts):
+    _reported_owner = ""  # the attempt we have reported waiting for
 
     def call_state(self, call: CallId) -> str:
-        state = state_of(self.folder(call))
-        return State.RUNNING.value if state is State.FINISHED and self._goes_on(call) else state.value
+        state = attempt_state(self.folder(call))
+        return (
+            AttemptState.RUNNING.value
+            if state is AttemptState.FINISHED and self._is_work_pending(call)
+            else state.value
+        )
 
-    def _goes_on(self, call: CallId) -> bool:
-        """An instance's command has only begun the work: what the files say decides, within the same time."""
+    def _is_work_pending(self, call: CallId) -> bool:
+        """An instance's command only starts the work: the project's files decide, within the same time limit."""
         folder, config = self.folder(call), self.project.config
-        if is_harvested(folder) or not any(agent.completion == EVIDENCE for agent in config.agents.values()):
+        if has_verdict(folder) or not any(agent.completion == EVIDENCE for agent in config.agents.values()):
             return False
-        spec, result = read_spec(folder), read_result(folder)
+        spec, result = read_call_spec(folder), read_result(folder)
         custom = config.agents.get(spec.agent)
         if custom is None or custom.completion != EVIDENCE or result is None or result.exit != 0:
             return False
         if time.time() > result.started_at + config.story_timeout_cap * 60:
-            stop(spec)
+            run_stop_command(spec)
             return False
-        return not self._shows(spec.story, call.step)
+        return not self._is_step_done(spec.story, call.step)
 
-    def _shows(self, story: str, name: str) -> bool:
+    def _is_step_done(self, story: str, name: str) -> bool:
         steps = (*self.lane.workflow.steps, self.lane.workflow.fix)
         step = next((step for step in steps if step.name == name), None)
         try:
-            look = Evidence(self.project, story)
-            return step is None or look.is_blocked or look.question() is not None or look.shows(step)
+            evidence = StoryEvidence(self.project, story)
+            return (
+                step is None
+                or evidence.is_blocked
+                or evidence.question() is not None
+                or evidence.is_step_done(step)
+            )
         except AutopilotError:
             return False
 
@@ -65,21 +72,21 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         return self.slot.is_free()
 
     def wait_for_slot(self) -> None:
-        self.slot.want(self.waiting.poke)
-        self.waiting.until(time.time() + RESCAN, (request_path(self.run),))
+        self.slot.request(self.waiter.wake)
+        self.waiter.wait_until(time.time() + RESCAN, (request_path(self.run),))
 
     def start(self, order: CallOrder) -> None:
         folder = self.folder(order.id)
-        if state_of(folder) is not State.NEW:
+        if attempt_state(folder) is not AttemptState.NEW:
             return
         refuse_links(self.run, folder)
-        if not self.slot.take():
+        if not self.slot.acquire():
             return
-        books = self.books(order.story)
+        story_paths = self.story_paths(order.story)
         project, step = self.project, order.step
         name = f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
         skill = skill_for(project, step, order.agent)
-        job = Job(
+        job = AgentJob(
             uuid.uuid4().hex,
             project,
             step,
@@ -88,12 +95,14 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
             branch=self.lane.branch,
             skill=skill,
             dollars=order.dollars,
-            seconds=project.config.story_timeout_cap * 60.0 * order.times if order.times > 1 else 0.0,
+            seconds=project.config.story_timeout_cap * 60.0 * order.time_limit_factor
+            if order.time_limit_factor > 1
+            else 0.0,
             agent=order.agent,
         )
-        prompt = brief(
+        prompt = build_prompt(
             job,
-            books,
+            story_paths,
             baseline=order.baseline,
             epic=self.lane.epic or "",
             review=order.review,
@@ -107,46 +116,57 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
         )
 
         def ready() -> None:
-            keep_before(folder, books, project.root.checkout)
-            self._layout = layout_of(books, project.root.checkout)
+            save_before_call(folder, story_paths, project.root.checkout)
+            self._layout = capture_layout(story_paths, project.root.checkout)
             if order.points:
                 set_aside_answers(project.folders.implementation, order.story, folder)
-            if step.owes is Owes.VERDICT:
+            if step.owes is StepOutput.VERDICT:
                 self._stage(order)
 
         try:
-            self.hold(begin(folder, job._replace(prompt=prompt), ready).tree)
+            self.pin_tree(start_attempt(folder, job._replace(prompt=prompt), ready).tree)
         except AccountParked:
-            self.slot.give_back()  # the next look sees until when
+            self.slot.release()  # the next observation reads the limit's end
         except ConflictError as error:
-            self._await_turn(folder, error)
+            self._wait_for_worktree(folder, error)
 
-    def _await_turn(self, folder: str, refused: ConflictError) -> None:
-        """One agent per work tree: another run's is waited for, until it ends, its time is over, or somebody asks
-        us to leave."""
+    def _wait_for_worktree(self, folder: str, refused: ConflictError) -> None:
+        """One agent per work tree: wait for another run's agent until it ends, its time is over, or this run is
+        asked to stop or pause."""
         owner = refused.found or ""
-        if state_of(folder) is not State.NEW or not owner:
+        if attempt_state(folder) is not AttemptState.NEW or not owner:
             raise refused
-        if self._told_of != owner:
-            self._told_of = owner
+        if self._reported_owner != owner:
+            self._reported_owner = owner
             steps, step = os.path.split(os.path.dirname(owner))
             whose = f"{os.path.basename(os.path.dirname(steps))}/{step}"
-            self.told("notice", {"text": f"waits for {whose}, which works in this work tree"}, time.time())
-        started = records.read_started(owner)
-        limit = records.read_time_limit(owner, 0.0)
-        until = (started[1] if started else time.time()) + limit + DEAF_SECONDS
-        while state_of(owner) is State.RUNNING and time.time() < until and not (self.stopping() or self.pausing()):
-            self.waiting.for_call(owner, (request_path(self.run),), None)
+            self.on_event("notice", {"text": f"waits for {whose}, which works in this work tree"}, time.time())
+        started = attempt_files.read_started(owner)
+        limit = attempt_files.read_time_limit(owner, 0.0)
+        until = (started[1] if started else time.time()) + limit + UNRESPONSIVE_SECONDS
+        while (
+            attempt_state(owner) is AttemptState.RUNNING
+            and time.time() < until
+            and not (self.is_stopping() or self.is_pausing())
+        ):
+            self.waiter.wait_for_call(owner, (request_path(self.run),), None)
 
     def _stage(self, order: CallOrder) -> None:
-        """A reviewer whose sandbox shows only what git knows must see new files."""
+        """Stage new files: a reviewer's sandbox may show only what git tracks."""
         calls = [call for call in order.calls if call != order.id]
-        stage(self.git, sorted(path for path in self.paths_of(order, calls, order.now) if path not in self.users))
+        stage_paths(
+            self.git,
+            sorted(
+                path
+                for path in self.story_changes(order, calls, order.current_tree)
+                if path not in self.users_files
+            ),
+        )
 
-    def _halfway(self, order: CallOrder) -> Halfway | None:
-        """Where the call before stopped to ask, as it said itself."""
+    def _halfway(self, order: CallOrder) -> PausedAttempt | None:
+        """Where the previous call stopped to ask, according to its agent-state file."""
         if order.story == self.lane.adopted and len(order.calls) == 1:
-            return left_halfway(self.books(order.story).state)
+            return read_previous_progress(self.story_paths(order.story).state)
         if order.halfway is None or order.id.attempt < 2:
             return order.halfway
         before = order.id._replace(attempt=order.id.attempt - 1)
@@ -162,50 +182,50 @@ class AgentDoors(RepositoryDoors, PeopleDoors):
             artifacts=state.artifacts_produced,
         )
 
-    def gather(self, order: CallOrder) -> Gathered:
-        from ..gathering import Place, gather  # all that judges: of no use before the first call has ended
+    def collect(self, order: CallOrder) -> CollectedCall:
+        from ..collect import CallSite, collect_call
 
-        self.slot.give_back()
+        self.slot.release()
         calls = tuple(map(self.folder, order.calls))
         folder = self.folder(order.id)
         handed_over = frozenset(map(self.folder, order.handed_over))
-        place = Place(
+        site = CallSite(
             self.project,
             self.git,
             self.lane,
             folder,
-            self._first(order),
+            self._first_implementation_call(order),
             self.dirty,
             calls,
             handed_over,
             self.layout(),
         )
-        got = gather(place, order, self.tree_of)
-        return with_answers(got, order, self.project.folders.implementation, self.git)
+        got = collect_call(site, order, self.tree_after)
+        return collect_answers(got, order, self.project.folders.implementation, self.git)
 
-    def _first(self, order: CallOrder) -> str:
-        """The first call of this story that did not write its story file: what it found there was asked for."""
+    def _first_implementation_call(self, order: CallOrder) -> str:
+        """The story's first call that did not write the story file: what it found there are the requirements."""
         numbers = range(1, order.id.number + 1)
-        folders = (folder for number in numbers for folder in attempts_of(self.run, number))
-        wrote = {step.name for step in self.lane.workflow.steps if step.owes is Owes.STORY}
+        folders = (folder for number in numbers for folder in list_attempts(self.run, number))
+        wrote = {step.name for step in self.lane.workflow.steps if step.owes is StepOutput.STORY}
         found = (folder for folder in folders if _found_story(folder, order.story, wrote))
         return next(found, self.folder(order.id))
 
-    def caller(self, step: Step) -> Caller:
-        return caller_for(self.project, step)
+    def choose_agent(self, step: Step) -> AgentChoice:
+        return choose_agent(self.project, step)
 
-    def clear_state(self, story: str) -> None:
-        clear(self.books(story).state)
+    def clear_agent_state(self, story: str) -> None:
+        clear_agent_state(self.story_paths(story).state)
 
-    def left_question(self, story: str) -> Asked | None:
-        return left_question(self.books(story).state)
+    def unanswered_question(self, story: str) -> UnansweredQuestion | None:
+        return read_unanswered_question(self.story_paths(story).state)
 
 
 def _found_story(folder: str, story: str, wrote: set[str]) -> bool:
     try:
         if not os.path.exists(f"{folder}/{STORY}"):
             return False
-        spec = read_spec(folder)
+        spec = read_call_spec(folder)
         return spec.story == story and spec.step not in wrote
     except FileError:
         return False

@@ -1,32 +1,31 @@
-"""The doors of a delivery: the forge, the branches, and what a pull request says."""
+"""The delivery ports: the forge, the branches, the merge turn, and the pull request's text."""
 
 import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ...board.epics import read_all_epics
-from ...board.epics_files import find_epics_files
-from ...board.sprint import board_from_text
-from ...board.stories import criteria_of
+from ...board.epics_file import find_epics_files, read_all_epics
+from ...board.sprint_status import board_from_text
+from ...board.story_file import read_criteria
 from ...core.errors import AutopilotError
-from ...core.records import RunRecord
-from ...core.statuses import DONE, Kind
-from ...files import Text
-from ...github.trees import read_file
-from ..delivery.rounds import round_key
-from .repository import RepositoryDoors
+from ...core.run_record import RunRecord
+from ...core.statuses import DONE, RowKind
+from ...git.trees import read_file
+from ...io.files import TextFile
+from ..delivery.rounds import fix_round_key
+from .repository import RepositoryPorts
 
 if TYPE_CHECKING:  # most runs deliver nothing
+    from ...git.git import Git
     from ...github.forge import Forge
-    from ...github.git import Git
-    from ..delivery.lines import Lines
+    from ..delivery.branch_port import BranchPort
 
-ForgeMaker = Callable[["Git", str], "Forge"]
+ForgeFactory = Callable[["Git", str], "Forge"]
 
 
-class DeliveryDoors(RepositoryDoors):
-    forge_maker: "ForgeMaker | None" = None  # None: GitHub, by gh
+class DeliveryPorts(RepositoryPorts):
+    forge_factory: "ForgeFactory | None" = None  # None: GitHub, by gh
 
     def forge(self) -> "Forge":
         return self._forge
@@ -34,53 +33,53 @@ class DeliveryDoors(RepositoryDoors):
     @cached_property
     def _forge(self) -> "Forge":
         remote = self.project.config.github.remote
-        if self.forge_maker is not None:
-            return self.forge_maker(self.git, remote)
+        if self.forge_factory is not None:
+            return self.forge_factory(self.git, remote)
         from ...github.gh_forge import find_forge
 
-        return find_forge(self.git, remote, wait=self._pause)
+        return find_forge(self.git, remote, wait=self._sleep)
 
-    def has_turn(self) -> bool:
-        return self.turn.is_free()
+    def has_merge_turn(self) -> bool:
+        return self.merge_turn.is_free()
 
-    def take_turn(self) -> bool:
-        return self.turn.take()
+    def acquire_merge_turn(self) -> bool:
+        return self.merge_turn.acquire()
 
-    def await_turn(self) -> None:
-        self.turn.want(self.waiting.poke)
+    def request_merge_turn(self) -> None:
+        self.merge_turn.request(self.waiter.wake)
 
-    def step_aside(self) -> None:
-        self.turn.give_back()
+    def release_merge_turn(self) -> None:
+        self.merge_turn.release()
 
-    def taken(self) -> str:
-        return self.checkout_taken()
+    def checkout_blocker(self) -> str:
+        return self.find_checkout_blocker()
 
-    def _pause(self, seconds: float) -> None:
-        self.waiting.until(time.time() + seconds)
+    def _sleep(self, seconds: float) -> None:
+        self.waiter.wait_until(time.time() + seconds)
 
-    def lines(self) -> "Lines":
-        return self._lines
+    def branches(self) -> "BranchPort":
+        return self._branches
 
     @cached_property
-    def _lines(self) -> "Lines":
-        from ..delivery.real_lines import RealLines
+    def _branches(self) -> "BranchPort":
+        from ..delivery.git_branches import GitBranches
 
         board = self._from_top(self.project.require_board())
-        key = round_key(self.lane.key, 1)
+        key = fix_round_key(self.lane.key, 1)
         remote = self.project.config.github.remote
-        return RealLines(self.git, remote, board, lambda tree: self._code(tree, key), self.dirty)
+        return GitBranches(self.git, remote, board, lambda tree: self._code_hash(tree, key), self.dirty)
 
     def pull_text(self, run: RunRecord) -> tuple[str, str]:
-        """As our branch has it: what is checked out may be another epic's by now."""
-        from ..delivery.pull_text import Told, pull_body, pull_title
+        """Reads the files of our branch's head: the checkout may be on another epic's branch by now."""
+        from ..delivery.text import StorySummary, pull_body, pull_title
 
         head = run.delivery.head
-        said = self._said(head, self.project.require_board())
-        board = board_from_text(said) if said is not None else self.board()
-        rows = [row for row in board.rows.values() if row.kind is Kind.STORY and row.epic == self.lane.epic]
+        text = self._read_at(head, self.project.require_board())
+        board = board_from_text(text) if text is not None else self.board()
+        rows = [row for row in board.rows.values() if row.kind is RowKind.STORY and row.epic == self.lane.epic]
         titles = self._titles()
         stories = [
-            Told(row.key, titles.get(row.number, ""), self._criteria(head, row.key), row.meaning == DONE)
+            StorySummary(row.key, titles.get(row.number, ""), self._criteria(head, row.key), row.meaning == DONE)
             for row in sorted(rows, key=lambda row: row.order)
         ]
         return pull_title(self.lane), pull_body(self.lane, run, stories)
@@ -96,13 +95,13 @@ class DeliveryDoors(RepositoryDoors):
         folders = self.project.folders
         usual = [f"{folder}/{key}.md" for folder in (folders.stories, folders.implementation) if folder]
         try:
-            known = self.books(key).story  # under another name, where it is checked out
-            texts = (self._said(head, path) for path in (*([known] if known else []), *usual))
-            return next((criteria_of(text) for text in texts if text is not None), ())
+            known = self.story_paths(key).story  # may have another name in the checkout
+            texts = (self._read_at(head, path) for path in (*([known] if known else []), *usual))
+            return next((read_criteria(text) for text in texts if text is not None), ())
         except AutopilotError:
             return ()
 
-    def _said(self, head: str, path: str) -> Text | None:
-        """What a file holds there; None: there is none."""
+    def _read_at(self, head: str, path: str) -> TextFile | None:
+        """A file's content in the commit `head`; None: there is none."""
         raw = read_file(self.git, head, self._from_top(path))
-        return Text(path, raw) if raw is not None else None
+        return TextFile(path, raw) if raw is not None else None

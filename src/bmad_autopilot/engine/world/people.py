@@ -1,37 +1,36 @@
-"""People: questions as files, answers from a terminal or from `bmad answer`; and waiting for whatever comes."""
+"""The people's ports: questions as files, answers from a terminal or from `bmad answer`, stop requests; and the
+lane's waits."""
 
 import os
 import time
 from contextlib import suppress
 from typing import Any
 
-from ...agents.watching import cancel, wait_for_any
-from ...core.causes import Cause
+from ...agents.monitor import cancel_attempt, wait_for_any
 from ...core.errors import ConflictError, FileError
 from ...core.statuses import PARKED
-from ...runs.answering import why_invalid
-from ...runs.question import By, Kind, Source
-from ...runs.question import Question as Kept
-from ...runs.questions import answer, ask, deliver, questions_of
-from ...runs.requests import Ask, read_request, request_path
-from ..closing import BLOCKED_GRACE
-from ..doors import Advance, CallId, Question
-from ..judging import STOPPED
-from ..last_lines import last_lines
-from ..progress import Progress
-from .ground import Ground
+from ...core.stop_causes import Cause, StopKind
+from ...runs.question_file import AnswerSource, QuestionSource, answer_problem
+from ...runs.question_file import RunQuestion as Kept
+from ...runs.questions import ask_question, deliver_answer, questions_of, record_answer
+from ...runs.supervisor_lock import ControlRequest, read_request, request_path
+from ..call_outcome import STOPPED
+from ..ports import CallId, LaneQuestion, PresetAnswer
+from ..progress import CallProgress, last_lines
+from ..waiting import BLOCKED_GRACE
+from .base import LaneWorld
 
-ASK = "ask"  # what the settings choose where they choose nothing
-LINGER = 3.0  # seconds in which a second Ctrl-C still reaches us
-ENDING = 30.0  # an agent is given to end
+ASK = "ask"  # the policy for causes without a configured choice
+GRACE_SECONDS = 3.0  # seconds to wait for a second Ctrl-C
+CANCEL_SECONDS = 30.0  # seconds for a cancelled agent to end
 
 
-class PeopleDoors(Ground):
-    progress: Progress | None = None
+class PeoplePorts(LaneWorld):
+    progress: CallProgress | None = None
     _blocked_since: float | None = None
-    _overtime: CallId | None = None
+    _overtime_call: CallId | None = None
 
-    def ask(self, question: Question) -> str:
+    def ask(self, question: LaneQuestion) -> str:
         own = question.cause == Cause.QUESTION
         kept = Kept(
             question.story,
@@ -42,26 +41,26 @@ class PeopleDoors(Ground):
             question.options,
             question.recommended or None,
             question.reason,
-            Kind.QUESTION if own else Kind.INTERVENTION,
-            Source.AGENT if own else Source.US,
-            self.books(question.story).state if question.agents_own else "",
-            question.agents_own,
+            StopKind.QUESTION if own else StopKind.INTERVENTION,
+            QuestionSource.AGENT if own else QuestionSource.AUTOPILOT,
+            self.story_paths(question.story).state if question.agent_question_id else "",
+            question.agent_question_id,
             turn=question.turn,
             cause=question.cause,
             about="workflow" if self.lane.is_workflow else "story",
             because=question.because,
             labels=question.labels,
         )
-        return ask(self.run, kept, time.time()).id
+        return ask_question(self.run, kept, time.time()).id
 
-    def tail(self, call: CallId) -> str:
+    def last_output(self, call: CallId) -> str:
         return last_lines(self.folder(call), self.project.config)
 
-    def places(self, story: str, call: CallId) -> tuple[str, ...]:
-        books = self.books(story)
-        found = (books.story or books.spec, self.folder(call), books.board)
+    def related_files(self, story: str, call: CallId) -> tuple[str, ...]:
+        story_paths = self.story_paths(story)
+        found = (story_paths.story or story_paths.spec, self.folder(call), story_paths.board)
         there = (path for path in found if path and os.path.exists(path))
-        return tuple(map(self.shown, there))
+        return tuple(map(self.display_path, there))
 
     def is_asked(self, question: str) -> bool:
         return any(kept.id == question for _, kept in questions_of(self.run)[0])
@@ -69,58 +68,61 @@ class PeopleDoors(Ground):
     def answer(self, question: str) -> str | None:
         return next((kept.answer for _, kept in questions_of(self.run)[0] if kept.id == question), None)
 
-    def deliver(self, question: str) -> None:
+    def deliver_answer(self, question: str) -> None:
         for _, kept in questions_of(self.run)[0]:
             try:
                 if kept.id == question:
-                    deliver(kept)
-            except (FileError, OSError) as error:  # the next call is told it all the same
+                    deliver_answer(kept)
+            except (FileError, OSError) as error:  # the next call's prompt has the answer too
                 text = f"the answer could not be written to {kept.state_file}: {error}"
-                self.told("notice", {"text": text}, time.time())
+                self.on_event("notice", {"text": text}, time.time())
 
-    def attended(self) -> bool:
+    def is_attended(self) -> bool:
         return self.human is not None
 
-    def advance(self, question: str) -> Advance | None:
-        kept = self._kept(question)
+    def preset_answer(self, question: str) -> PresetAnswer | None:
+        kept = self._find_question(question)
         if kept is None:
             return None
         config = self.project.config
         standing = config.standing_answer(kept.question, kept.story)
-        if standing is not None and why_invalid(kept, standing) is None:
-            return Advance(standing, By.STANDING, is_choice=False)
-        policy = config.overruled(self.lane.unattended)
-        choice = policy.choice_for(kept.cause) if self.human is None and kept.cause else ASK
-        return Advance(choice, By.POLICY, is_choice=True) if choice in kept.options else None
+        if standing is not None and answer_problem(kept, standing) is None:
+            return PresetAnswer(standing, AnswerSource.STANDING, is_choice=False)
+        policy = config.with_unattended(self.lane.unattended)
+        choice = policy.unattended_choice(kept.cause) if self.human is None and kept.cause else ASK
+        return PresetAnswer(choice, AnswerSource.POLICY, is_choice=True) if choice in kept.options else None
 
-    def record_answer(self, question: str, advance: Advance) -> None:
+    def record_answer(self, question: str, advance: PresetAnswer) -> None:
         for path, kept in questions_of(self.run)[0]:
             if kept.id == question and kept.answer is None:
-                _record(path, advance.text, By(advance.by))
+                _record(path, advance.text, AnswerSource(advance.by))
 
     def answered_by(self, question: str) -> str:
-        kept = self._kept(question)
+        kept = self._find_question(question)
         return str(kept.by) if kept is not None and kept.by is not None else ""
 
-    def _kept(self, question: str) -> Kept | None:
+    def _find_question(self, question: str) -> Kept | None:
         return next((kept for _, kept in questions_of(self.run)[0] if kept.id == question), None)
 
-    def stopping(self) -> bool:
-        return self.waiting.stops > 0 or read_request(self.run) in (Ask.STOP, Ask.STOP_NOW)
+    def is_stopping(self) -> bool:
+        return self.waiter.stop_count > 0 or read_request(self.run) in (
+            ControlRequest.STOP,
+            ControlRequest.STOP_NOW,
+        )
 
-    def pausing(self) -> bool:
-        return self.held_back() or read_request(self.run) is Ask.PAUSE
+    def is_pausing(self) -> bool:
+        return self.is_autopilot_paused() or read_request(self.run) is ControlRequest.PAUSE
 
-    def linger(self, call: CallId) -> bool:
+    def cancel_on_second_stop(self, call: CallId) -> bool:
         asked = read_request(self.run)
-        if asked is Ask.STOP:
+        if asked is ControlRequest.STOP:
             return False
-        if asked is not Ask.STOP_NOW:
-            self.told("lingering", {"seconds": LINGER}, time.time())
-        if asked is not Ask.STOP_NOW and not self.waiting.for_another_stop(LINGER):
+        if asked is not ControlRequest.STOP_NOW:
+            self.on_event("lingering", {"seconds": GRACE_SECONDS}, time.time())
+        if asked is not ControlRequest.STOP_NOW and not self.waiter.wait_for_second_stop(GRACE_SECONDS):
             return False
-        cancel(self.folder(call), STOPPED)
-        wait_for_any([self.folder(call)], ENDING)
+        cancel_attempt(self.folder(call), STOPPED)
+        wait_for_any([self.folder(call)], CANCEL_SECONDS)
         return True
 
     def wait_for_answer(self, question: str) -> bool:
@@ -128,48 +130,48 @@ class PeopleDoors(Ground):
             return False
         found = [(path, kept) for path, kept in questions_of(self.run)[0] if kept.id == question]
         for path, kept in found:
-            said = self.human.ask({**kept._asdict(), **self._elsewhere(path, question)})
-            if self.answer(question) is not None:  # somebody was quicker
+            reply = self.human.ask({**kept._asdict(), **self._prompt_cancellation(path, question)})
+            if self.answer(question) is not None:  # answered elsewhere meanwhile
                 return True
-            if said is None:
-                return self.stopping() or self.pausing()
-            _record(path, said)
+            if reply is None:
+                return self.is_stopping() or self.is_pausing()
+            _record(path, reply)
         return bool(found)
 
-    def _elsewhere(self, path: str, question: str) -> dict[str, Any]:
-        """What ends the asking here: an answer from another terminal, or the run's own end."""
+    def _prompt_cancellation(self, path: str, question: str) -> dict[str, Any]:
+        """What ends the prompt: an answer from another terminal, or a stop or pause of the run."""
 
         def over() -> bool:
-            return self.answer(question) is not None or self.stopping() or self.pausing()
+            return self.answer(question) is not None or self.is_stopping() or self.is_pausing()
 
         watched = (path, request_path(self.run))
         return {"folder": self.project.root.checkout, "answered": over, "watched": watched}
 
     def wait(self, until: float | None, call: CallId | None) -> None:
         if call is None:
-            self.waiting.until(until or 0.0, (request_path(self.run),))
+            self.waiter.wait_until(until or 0.0, (request_path(self.run),))
             return
         folder = self.folder(call)
-        self.slot.take(anyway=True)  # it may have been started by somebody before us
+        self.slot.acquire(force=True)  # an earlier process may have started the call
         if self.progress is None or self.progress.call != call:
-            self.progress = Progress(folder, call, self.project.config, self.told)
-        books = self.books(self.progress.story or self.lane.key)
-        files = (books.board, books.review, books.state, request_path(self.run))
-        self.waiting.for_call(folder, files, self.progress.tell)
+            self.progress = CallProgress(folder, call, self.project.config, self.on_event)
+        story_paths = self.story_paths(self.progress.story or self.lane.key)
+        files = (story_paths.board, story_paths.review, story_paths.state, request_path(self.run))
+        self.waiter.wait_for_call(folder, files, self.progress.report)
         self._end_blocked(call)
-        self._tell_overtime(call)
+        self._report_overtime(call)
 
-    def _tell_overtime(self, call: CallId) -> None:
-        """Once: it may go on to its cap, unless somebody ends it."""
+    def _report_overtime(self, call: CallId) -> None:
+        """Report overtime once per call. The agent may continue up to its cap unless a person ends it."""
         assert self.progress is not None
         config, minutes = self.project.config, self.progress.minutes
-        if minutes >= config.story_timeout and self._overtime != call:
-            self._overtime = call
+        if minutes >= config.story_timeout and self._overtime_call != call:
+            self._overtime_call = call
             data = {"story": self.progress.story, "minutes": int(minutes), "cap": config.story_timeout_cap}
-            self.told("overtime", data | {"number": call.number, "step": call.step}, time.time())
+            self.on_event("overtime", data | {"number": call.number, "step": call.step}, time.time())
 
     def _end_blocked(self, call: CallId) -> None:
-        """An agent that declares its story blocked, and stays by that, is given time to end and then ended."""
+        """Cancel an agent whose story stays blocked for BLOCKED_GRACE seconds."""
         assert self.progress is not None
         try:
             row = self.board().rows.get(self.progress.story)
@@ -180,9 +182,9 @@ class PeopleDoors(Ground):
         elif self._blocked_since is None:
             self._blocked_since = time.monotonic()
         elif time.monotonic() >= self._blocked_since + BLOCKED_GRACE:
-            cancel(self.folder(call), f"the story is blocked: {row.reason or row.status.raw}")
+            cancel_attempt(self.folder(call), f"the story is blocked: {row.reason or row.status.raw}")
 
 
-def _record(path: str, said: str, by: By = By.HUMAN) -> None:
-    with suppress(ConflictError):  # somebody else was quicker
-        answer(path, said, by)
+def _record(path: str, reply: str, by: AnswerSource = AnswerSource.HUMAN) -> None:
+    with suppress(ConflictError):  # answered elsewhere meanwhile
+        record_answer(path, reply, by)

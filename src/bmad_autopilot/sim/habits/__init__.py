@@ -1,14 +1,14 @@
-"""What scripted agents do, by name: written once, for a work tree in memory and for a real one."""
+"""The habits of scripted agents, by name. The same habits run in memory and on a real work tree."""
 
 from collections.abc import Mapping
 
 from .faulty import FAULTY
-from .habit import Habit, Kind, collect
+from .habit import Habit, HabitKind, make_habits
 from .honest import honest
 from .liars import LIARS
-from .menders import MENDERS
+from .pull_fixers import PULL_FIXERS
 from .untidy import UNTIDY
 
-__all__ = ["HABITS", "Habit", "Kind"]
+__all__ = ["HABITS", "Habit", "HabitKind"]
 
-HABITS: Mapping[str, Habit] = {**collect(Kind.HONEST, honest), **FAULTY, **LIARS, **UNTIDY, **MENDERS}
+HABITS: Mapping[str, Habit] = {**make_habits(HabitKind.HONEST, honest), **FAULTY, **LIARS, **UNTIDY, **PULL_FIXERS}

@@ -1,0 +1,101 @@
+"""Prints the agent calls a run would make."""
+
+import click
+
+from ..board.sprint_status import Row
+from ..board.sprint_status_writer import find_cell
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
+from ..core.statuses import DONE, PARKED, REVIEW, UNKNOWN
+from ..views.terminal import Terminal, clean, cut
+from ..workflows.plan import PlannedStep, missing_skills, plan_story
+from .context import ProjectFacts, find_story_drift, print_json, terminal
+from .next_step import workflow_of
+
+_WITHOUT_STEPS = {DONE: ": nothing to do", REVIEW: ": done once its checks pass, as its workflow has no review"}
+
+
+def not_yet(instead: str) -> UsageError:
+    return UsageError("running agents is not part of this version", hint=f"see what it would do: {instead}")
+
+
+def show_plan(
+    ctx: click.Context, facts: ProjectFacts, rows: list[Row], *, as_json: bool, first_only: bool = False
+) -> None:
+    refuse_duplicates(facts, rows)
+    project = facts.project
+    workflow = workflow_of(project)
+    plans = [plan_story(row, workflow, project.config, project.find_skill) for row in rows]
+    if first_only:
+        plans = [plan[:1] for plan in plans]
+    steps = [step for plan in plans for step in plan]
+    missing = missing_skills(steps)
+    if as_json:
+        print_json(_document(workflow.name, steps, missing))
+    else:
+        out = terminal(ctx)
+        for row, plan in zip(rows, plans, strict=True):
+            _show_story(row, plan, workflow.name, out)
+        if steps:
+            click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
+        for item in find_story_drift(facts, rows):
+            click.echo(f"! {clean(item.message)}" + (" (bmad board repair)" if item.target_status else ""))
+    for agent, skill in missing:
+        click.echo(f"bmad: BMAD's {skill} is not installed for {agent}: bmad doctor", err=True)
+    if missing:
+        ctx.exit(EXIT_FAILED)
+    waiting = any(row.meaning in (PARKED, UNKNOWN) for row in rows)
+    ctx.exit(EXIT_HUMAN if waiting and not steps else EXIT_DONE)
+
+
+def refuse_duplicates(facts: ProjectFacts, rows: list[Row]) -> None:
+    """Fail on a duplicate row: which one counts must be clear before an agent is paid."""
+    for row in rows:
+        if any(other.key == row.key for other in facts.board.shadowed):
+            find_cell(facts.board.cells, row.key)
+
+
+def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
+    rest = f" is {clean(row.status.raw) or '(empty)'}"
+    if not plan:
+        rest += _WITHOUT_STEPS.get(row.meaning, ": left alone")
+    else:
+        rest += f"; the {pipeline} pipeline:"
+    click.echo(out.style(cut(clean(row.key), max(12, out.width - len(rest))), "bold") + rest)
+    if not plan:
+        return
+    for number, step in enumerate(plan, 1):
+        before = f"{step.step.before} before, " if step.step.before else ""
+        board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"
+        who = " ".join(filter(None, (f"{step.step.role}:", clean(step.agent), clean(step.model or ""))))
+        click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({who}); {board}")
+        click.echo("     " + out.style(cut(clean(_call(step)), out.width - 5), "dim"))
+    click.echo("")
+
+
+def _call(step: PlannedStep) -> str:
+    """The step's prompt, or why there is none."""
+    if step.prompt is None:
+        return f"(BMAD's {step.step.skill} is not installed for {step.agent})"
+    return step.prompt
+
+
+def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]) -> dict[str, object]:
+    return {
+        "version": 1,
+        "kind": "plan",
+        "pipeline": pipeline,
+        "steps": [
+            {
+                "story": step.story,
+                "step": step.step.name,
+                "role": step.step.role,
+                "agent": step.agent,
+                "board_before": step.step.before,
+                "board_after": step.step.after,
+                "model": step.model,
+                "prompt": step.prompt,
+            }
+            for step in steps
+        ],
+        "missing": [{"agent": agent, "skill": skill} for agent, skill in missing],
+    }

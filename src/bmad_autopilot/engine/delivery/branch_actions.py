@@ -1,0 +1,297 @@
+"""The effects of a delivery on branches and on the work tree: check out, push, merge, delete."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from ...core.errors import AutopilotError
+from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.run_record import DeliveryRecord
+from ...core.transitions import Rule
+from ...git.git import RaceError
+from ..lane import LOCAL
+from ..observation import DeliveryObservation, Loop, Observation
+from .observe import PATIENCE, TRANSIENT, WORK_TREE
+from .rounds import answer_count
+from .snapshot import DeliverySnapshot
+from .text import squash_message
+
+# An effect is journaled before (`effect`) and after (`did`) it is done. If its answer is lost, only the first
+# entry exists, and the next observation looks for the effect in the world.
+
+AGAIN = 60.0  # seconds before a blocked work tree or forge is checked again
+OPTIONAL = (ForgeErrorKind.DENIED, ForgeErrorKind.REFUSED, ForgeErrorKind.MISSING)
+
+EffectResult = Mapping[str, Any]
+
+
+def require_delivery(observation: Observation) -> DeliveryObservation:
+    assert observation.delivery is not None
+    return observation.delivery
+
+
+def effect(
+    loop: Loop, do: str, key: str, act: Callable[[], EffectResult | None], /, **data: Any
+) -> EffectResult | None:
+    """Journal and do it. None: it was not done, or its outcome is unknown."""
+    loop.note("effect", do=do, key=key, **data)
+    try:
+        result = dict(act() or {})
+    except ForgeError as error:
+        if error.is_race:
+            loop.note("trouble", do=do, key=key, why=str(error), raced=True)
+        elif error.kind in (*TRANSIENT, ForgeErrorKind.UNRECOGNIZED, ForgeErrorKind.LOGIN):
+            loop.note("trouble", do=do, key=key, why=str(error))
+            if error.kind is ForgeErrorKind.LOGIN:
+                stop_for_login(loop, error)
+        else:
+            loop.note("did", do=do, key=key, failed=True, why=str(error), trouble=error.kind.value)
+        return None
+    except RaceError as error:
+        loop.note("trouble", do=do, key=key, why=str(error), raced=True)
+        return None
+    except AutopilotError as error:  # raised by git before anything was done
+        loop.note("did", do=do, key=key, failed=True, why=str(error), trouble="git")
+        return None
+    loop.note("did", do=do, key=key, **data, **result)
+    return result
+
+
+def optional_effect(loop: Loop, do: str, key: str, act: Callable[[], EffectResult | None], /, **data: Any) -> bool:
+    """An effect the delivery can do without. False: refused, and recorded as done so that it is not repeated."""
+    loop.note("effect", do=do, key=key, **data)
+    why, result = "", {}
+    try:
+        result = dict(act() or {})
+    except ForgeError as error:
+        if error.kind not in OPTIONAL:
+            loop.note("trouble", do=do, key=key, why=str(error))
+            return True
+        why = str(error)
+    loop.note("did", do=do, key=key, **data, **result, **({"refused": why} if why else {}))
+    return not why
+
+
+def stop_for_login(loop: Loop, error: AutopilotError) -> NoReturn:
+    """A login error affects every epic: raise it once, and leave this lane pending."""
+    note_pending(loop, f"the forge: {error}", loop.ports.now() + AGAIN)
+    raise error
+
+
+def note_pending(loop: Loop, why: str, until: float | None, fingerprint: str = "", *, others: bool = False) -> str:
+    """End the lane's run for now, so that the supervisor can run other lanes. `others`: it waits for another
+    lane."""
+    details = {"others": True} if others else {}
+    loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=loop.run.delivery.pull, **details)
+    return "pending"
+
+
+# The merge, its verification, and the cleanup.
+
+
+def merge(loop: Loop, observation: Observation, rule: Rule) -> None:
+    if not loop.ports.acquire_merge_turn():
+        return  # another lane has the merge turn
+    snapshot, head = require_delivery(observation).snapshot, loop.run.delivery.head
+    subject, body = squash_message(loop.lane, loop.run, loop.ports.branches().trailers(snapshot.base, head))
+    if not is_base_unchanged(loop, snapshot):
+        return
+    if snapshot.plan.kind == LOCAL:
+        _merge_locally(loop, snapshot.base, f"{subject}\n\n{body}")
+        return
+    pull, forge = snapshot.pull, loop.ports.forge()
+    assert pull is not None
+    if pull.needs_queue:
+        mark = answer_count(loop.run, "merge-refused")  # removed from the queue: enqueued once more per answer
+        effect(loop, "enqueue", head, lambda: forge.enqueue(pull), mark=mark)
+        return
+    merged = effect(loop, "merge", head, lambda: {"sha": forge.merge(pull.number, head, subject, body)})
+    why = loop.run.delivery.refused_effects.get(f"merge:{head}", "")
+    if merged is None and why:
+        mark = answer_count(loop.run, "merge-refused")
+        loop.note("did", do="merge-refused", key=f"{head}:{snapshot.base}", why=why, mark=mark)
+
+
+def is_base_unchanged(loop: Loop, snapshot: DeliverySnapshot) -> bool:
+    """Read the base again: the snapshot is older than our merge turn, and another lane or a reviewer may have
+    pushed to the base since."""
+    if snapshot.plan.kind == LOCAL:
+        return loop.ports.branches().head(snapshot.target) == snapshot.base
+    try:
+        return loop.ports.branches().remote_heads(snapshot.target)[snapshot.target] == snapshot.base
+    except (ForgeError, RaceError):
+        return False  # the next observation reports the error
+
+
+def _merge_locally(loop: Loop, base: str, message: str) -> None:
+    branches, plan, head = loop.ports.branches(), loop.lane.delivery, loop.run.delivery.head
+    assert plan is not None
+    sha = branches.squash(base, head, message)
+    effect(loop, "merge", head, lambda: branches.move(plan.base, sha, base), sha=sha)
+
+
+def verify_merge(loop: Loop, observation: Observation, rule: Rule) -> None:
+    """Compare the merged tree with the tested one; if they differ, a person is asked."""
+    snapshot, branches, record = require_delivery(observation).snapshot, loop.ports.branches(), loop.run.delivery
+    if snapshot.plan.kind == LOCAL:
+        done = record.completed_effects.get(f"merge:{record.head}") or record.started_effects.get(
+            f"merge:{record.head}"
+        )
+        sha = str(done["sha"]) if done is not None else record.head  # a person merged it without squashing
+    else:
+        assert snapshot.pull is not None
+        sha = snapshot.pull.merged_as
+    is_same = branches.tree(sha) == branches.tree(record.head)
+    loop.note("merged", sha=sha, proof="same" if is_same else "differs", pull=record.pull, base=snapshot.plan.base)
+
+
+def delete_branch(loop: Loop, observation: Observation, rule: Rule) -> None:
+    """Delete the merged branch. First retarget every pull request stacked on it, whoever opened it: the forge may
+    close a pull request whose base is deleted."""
+    snapshot, plan = require_delivery(observation).snapshot, loop.lane.delivery
+    assert plan is not None
+
+    def act() -> EffectResult:
+        forge = loop.ports.forge()
+        above = [mark.number for mark in forge.pulls_of("") if mark.base_ref == snapshot.branch]
+        for number in above:
+            forge.edit_pull(number, base_ref=plan.base)
+        if snapshot.remote in _known_heads(snapshot, loop.run.delivery):
+            forge.delete_branch(snapshot.branch, snapshot.remote)
+        return {"moved": above, "base": plan.base} if above else {}
+
+    if plan.kind == LOCAL:
+        loop.note("did", do="clear-branch", key="")
+    elif not optional_effect(loop, "clear-branch", "", act):
+        return
+    with suppress(AutopilotError):  # someone has changes in it: they must clean up
+        loop.ports.branches().delete_merged(loop.lane.branch, plan.base)
+
+
+def _known_heads(snapshot: DeliverySnapshot, record: DeliveryRecord) -> set[str]:
+    """Remote heads that may be deleted: merged or known to us. Commits pushed since are in no other branch."""
+    merged = {snapshot.pull.head} if snapshot.pull is not None else set()
+    return {*merged, *record.known_heads} - {""}
+
+
+_TREE = "the work tree"
+
+
+def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
+    """Start the delivery. A remote head that our branch contains is recorded as known."""
+    branches, branch, plan = loop.ports.branches(), loop.lane.branch, loop.lane.delivery
+    head, known = branches.head(branch), []
+    with suppress(ForgeError, RaceError):
+        remote = branches.remote_heads(branch)[branch] if plan is not None and plan.kind != LOCAL else ""
+        known = [remote] if remote and branches.contains(head, remote) else []
+    loop.note("delivering", head=head, branch=branch, known=known)
+
+
+def check_out_branch(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    branches, branch = loop.ports.branches(), loop.lane.branch
+    waits = sync_local_branch(loop)
+    if waits is not None:
+        return waits or None
+    try:
+        others = loop.ports.checkout_blocker()
+        if others:
+            return _wait_for_work_tree(loop, others, others=True) or None
+        branches.check_out(branch)
+        why = branches.checkout_problem(branch, loop.run.delivery.head)
+    except AutopilotError as error:
+        why = str(error)
+    return (_wait_for_work_tree(loop, why) if why else "") or None
+
+
+def sync_local_branch(loop: Loop) -> str | None:
+    """Move the local branch to the recorded head, in case we were killed in between. None: it is there.
+    With local changes in the tree the lane waits, or (empty) the next observation asks a person."""
+    branches, branch, head = loop.ports.branches(), loop.lane.branch, loop.run.delivery.head
+    local = branches.head(branch)
+    if not local or local == head:
+        return None
+    try:
+        branches.move(branch, head, local)
+    except AutopilotError as error:
+        return _wait_for_work_tree(loop, str(error))
+    return None
+
+
+def _wait_for_work_tree(loop: Loop, why: str, *, others: bool = False) -> str:
+    """The work tree is blocked: check again until PATIENCE is over, then ask a person. `others`: blocked by
+    another lane, whose work ends by itself. Files written by one of our checks are asked about at once."""
+    loop.ports.release_merge_turn()  # let other lanes merge meanwhile
+    written = "" if others else _check_writes(loop)
+    if written or (not others and _is_overdue(loop)):
+        key, details = loop.run.delivery.head, f"{written}\n{why}" if written else why
+        loop.note("did", do=WORK_TREE, key=key, failed=True, why=details, trouble="git")
+        return ""
+    return note_pending(loop, f"{_TREE}: {why}", loop.ports.now() + AGAIN, others=others)
+
+
+def _is_overdue(loop: Loop) -> bool:
+    waits = loop.run.delivery.current_wait
+    if waits is None or waits.get("others") or not str(waits.get("why", "")).startswith(f"{_TREE}:"):
+        return False
+    return loop.ports.now() >= float(waits["since"]) + PATIENCE
+
+
+def _check_writes(loop: Loop) -> str:
+    """Tracked files that are changed now and were written by a check, as a message."""
+    wrote = {path: command for check in loop.run.checks.values() for command, path in check.wrote}
+    return loop.ports.branches().describe_check_writes(wrote) if wrote else ""
+
+
+def check(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    loop.note("checking", story="")
+    loop.note("check", **vars(loop.ports.check(snapshot.code)))
+
+
+def push(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    snapshot, record = require_delivery(observation).snapshot, loop.run.delivery
+    waits = sync_local_branch(loop)
+    if waits is not None:
+        return waits or None
+
+    def act() -> None:
+        loop.ports.branches().push(loop.lane.branch, record.head, snapshot.remote)
+
+    effect(loop, "push", record.head, act, content=record.has_new_content)
+    return None
+
+
+def merge_base_branch(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    snapshot = require_delivery(observation).snapshot
+    assert snapshot.base_merge is not None
+    if rule.name == "base-moved" and not (loop.ports.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
+        return None  # another lane was faster
+    result = snapshot.base_merge
+    loop.note(
+        "base-taken", sha=result.sha, base=snapshot.base, branch=snapshot.target, semantic=list(result.semantic)
+    )
+    return sync_local_branch(loop) or None
+
+
+def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    """Merge commits of others, local and remote, into our branch."""
+    snapshot, branches, head = (
+        require_delivery(observation).snapshot,
+        loop.ports.branches(),
+        loop.run.delivery.head,
+    )
+    for theirs in dict.fromkeys((snapshot.local, snapshot.remote)):
+        if not theirs or branches.contains(head, theirs):
+            continue
+        if branches.contains(theirs, head):
+            head = theirs
+            continue
+        result = branches.merge_commits(head, theirs, "", theirs, f"Take what was pushed to {snapshot.branch}")
+        if not result.sha:
+            steps = branches.merge_instructions(snapshot.branch, snapshot.branch, result)
+            return _wait_for_work_tree(loop, f"a merge with what was pushed to it is needed\n{steps}") or None
+        head = result.sha
+    loop.note("foreign-taken", sha=head, remote=snapshot.remote, heard=len(loop.run.answers))
+    with suppress(AutopilotError):
+        branches.move(snapshot.branch, head, snapshot.local)
+    return None

@@ -1,0 +1,255 @@
+"""The effects of a delivery on its pull request, and the table of all delivery effects."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...agents.shim.redact import Redactor, environment_secrets
+from ...core.facts import ThreadsFact
+from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.transitions import Rule, RuleAction
+from ...github.forge import COPILOT, NewPull, RemoteCheck
+from ...github.gate_runner import WORKFLOW_FILE
+from ..agent_calls import start_story
+from ..lane import LOCAL
+from ..observation import DeliveryObservation, Loop, Observation
+from . import branch_actions
+from .branch_actions import (
+    AGAIN,
+    OPTIONAL,
+    EffectResult,
+    effect,
+    note_pending,
+    optional_effect,
+    require_delivery,
+    stop_for_login,
+)
+from .pull_facts import green_key, job_ids, review_key
+from .rounds import CHECKS, CONFLICT, POINTS, RED, answer_count, fix_round_key
+from .text import describe_wait, prompt_conflicts, prompt_log, prompt_points, reply_text
+from .threads import ReviewPoint, reply_key
+
+MAX_THREADS = 20  # threads handled per tick
+
+
+def open_pull(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    title, body = loop.ports.pull_text(loop.run)
+    order = NewPull(snapshot.branch, snapshot.target, title, body, snapshot.plan.draft)
+    act = lambda: {"number": loop.ports.forge().open_pull(order)}  # noqa: E731
+    effect(loop, "open-pull", snapshot.branch, act, base=snapshot.target)
+
+
+def note_existing_pull(loop: Loop, found: DeliveryObservation) -> None:
+    """Record the number of a pull request whose opening had no answer, or that someone else opened."""
+    pull = found.snapshot.pull
+    if pull is not None and not loop.run.delivery.pull:
+        loop.note("did", do="open-pull", key=found.snapshot.branch, number=pull.number, found=True)
+
+
+def reopen(loop: Loop, observation: Observation, rule: Rule) -> None:
+    pull = require_delivery(observation).snapshot.pull
+    assert pull is not None
+    effect(loop, "reopen", answer_count(loop.run, "closed"), lambda: loop.ports.forge().reopen_pull(pull.number))
+
+
+def label(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    assert snapshot.pull is not None
+    number = snapshot.pull.number
+    optional_effect(loop, "label", "", lambda: loop.ports.forge().add_labels(number, snapshot.plan.labels))
+
+
+def retarget(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    assert snapshot.pull is not None
+    number = snapshot.pull.number
+    act = lambda: loop.ports.forge().edit_pull(number, base_ref=snapshot.target)  # noqa: E731
+    effect(loop, "retarget", snapshot.target, act, base=snapshot.target)
+
+
+def request_review(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    assert snapshot.pull is not None
+    pull, key = snapshot.pull, review_key(snapshot, loop.run.delivery)
+    done = optional_effect(loop, "request-review", key, lambda: loop.ports.forge().request_review(pull, COPILOT))
+    if not done:
+        loop.note("did", do="no-review", key="")
+
+
+def reply(loop: Loop, observation: Observation, rule: Rule) -> None:
+    _for_each_point(observation, ThreadsFact.REPLY, lambda point: _reply(loop, point))
+
+
+def _reply(loop: Loop, point: ReviewPoint) -> EffectResult | None:
+    body = reply_text(point)
+    forge, number = loop.ports.forge(), loop.run.delivery.pull
+
+    def act() -> None:
+        if point.is_thread:
+            forge.reply(point.thread, body)
+        else:
+            forge.comment(number, body)
+
+    return _thread_effect(loop, "reply", reply_key(point), act)
+
+
+def resolve(loop: Loop, observation: Observation, rule: Rule) -> None:
+    def one(point: ReviewPoint) -> EffectResult | None:
+        act = lambda: loop.ports.forge().resolve(point.thread)  # noqa: E731
+        return _thread_effect(loop, "resolve", reply_key(point), act)
+
+    _for_each_point(observation, ThreadsFact.RESOLVE, one)
+
+
+def _for_each_point(
+    observation: Observation, due: ThreadsFact, act: Callable[[ReviewPoint], EffectResult | None]
+) -> None:
+    """Several per tick, because an observation costs more than a reply. Stop at the first failure."""
+    for point in [one for one in require_delivery(observation).points if one.due is due][:MAX_THREADS]:
+        if act(point) is None:
+            return
+
+
+def _thread_effect(loop: Loop, do: str, key: str, act: Callable[[], None]) -> EffectResult | None:
+    """A deleted thread counts as done."""
+
+    def tried() -> EffectResult:
+        try:
+            act()
+        except ForgeError as error:
+            if error.kind is ForgeErrorKind.MISSING:
+                return {"gone": True}
+            raise
+        return {}
+
+    return effect(loop, do, key, tried)
+
+
+def rerun(loop: Loop, observation: Observation, rule: Rule) -> None:
+    """Rerun the failed jobs of each workflow run once: the forge refuses while the run is in progress."""
+    broken = require_delivery(observation).snapshot.failed_checks
+    runs = {one.run: one for one in broken if one.run}
+
+    def act() -> None:
+        refused = []
+        for one in runs.values():
+            try:
+                loop.ports.forge().rerun(one)
+            except ForgeError as error:
+                if error.kind not in OPTIONAL:
+                    raise
+                refused.append(error)
+        if len(refused) == len(runs):
+            raise refused[-1]
+
+    optional_effect(loop, "rerun", loop.run.delivery.head, act, jobs=job_ids(broken))
+
+
+def note_green(loop: Loop, observation: Observation, rule: Rule) -> None:
+    loop.note("green", key=green_key(require_delivery(observation).snapshot, loop.run.delivery.head))
+
+
+def start_approve_workflow(loop: Loop, observation: Observation, rule: Rule) -> None:
+    snapshot = require_delivery(observation).snapshot
+    assert snapshot.pull is not None
+    inputs = {"pr_number": str(snapshot.pull.number)}
+    act = lambda: loop.ports.forge().dispatch(WORKFLOW_FILE, snapshot.plan.base, inputs)  # noqa: E731
+    optional_effect(loop, "start-robot", loop.run.delivery.head, act)
+
+
+# Starting a fix round: the agent's input from review points, failed checks or a conflict.
+
+MAX_LOGS = 5
+
+PromptItems = list[dict[str, Any]]
+
+
+class _RoundInput(NamedTuple):
+    why: str
+    points: PromptItems
+    logs: PromptItems
+
+
+def start_fix_round(loop: Loop, observation: Observation, rule: Rule) -> None:
+    assert observation.delivery is not None
+    work = _round_input(loop, observation.delivery, rule.name)
+    key = fix_round_key(loop.lane.key, len(loop.run.delivery.rounds) + 1)
+    start_story(loop, key, "")
+    about = {"base": observation.delivery.snapshot.base} if work.why == CONFLICT else {}
+    loop.note("pull-round", story=key, **work._asdict(), **about)
+
+
+def _round_input(loop: Loop, found: DeliveryObservation, rule: str) -> _RoundInput:
+    snapshot = found.snapshot
+    if rule == "conflict-mendable" and snapshot.base_merge is not None:
+        texts = loop.ports.branches().conflict_texts(loop.run.delivery.head, snapshot.base, snapshot.base_merge)
+        return _RoundInput(CONFLICT, prompt_conflicts(texts), [])
+    if rule == "unfit":
+        excerpt = snapshot.check.excerpt if snapshot.check else ""
+        return _RoundInput(CHECKS, [], [{"title": "What the project's own checks printed:", "text": excerpt}])
+    logs = [prompt_log(one, _tail(loop, one)) for one in snapshot.failed_checks[:MAX_LOGS]]
+    points = prompt_points(found.points, loop.run)
+    return _RoundInput(POINTS if points and not logs else RED, points, logs)
+
+
+def _tail(loop: Loop, check: RemoteCheck) -> str:
+    """End of the check's log; empty if it cannot be read: the check's name is enough to start."""
+    try:
+        return Redactor(environment_secrets(os.environ)).text(loop.ports.forge().log_tail(check))
+    except ForgeError:
+        return ""
+
+
+# One effect for each delivery action of the transition table.
+
+SHORT = 15.0  # seconds: shorter waits happen inside the run
+
+
+def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    if observation.problem is not None:
+        stop_for_login(loop, observation.problem)
+    until = observation.until or loop.ports.now() + AGAIN
+    if until - loop.ports.now() <= SHORT:
+        loop.ports.wait(until, None)
+        return None
+    return note_pending(
+        loop, f"the forge: {observation.worktree_problem}" if observation.worktree_problem else "the forge", until
+    )
+
+
+def wait_for_pull(loop: Loop, observation: Observation, rule: Rule) -> str:
+    snapshot = observation.delivery.snapshot if observation.delivery else None
+    mark = snapshot.pull.fingerprint if snapshot and snapshot.pull else ""
+    if snapshot and snapshot.plan.kind == LOCAL:
+        mark = snapshot.base
+    if rule.name == "not-its-turn":
+        loop.ports.request_merge_turn()
+    elif rule.name != "checks-run":  # other lanes may merge sooner
+        loop.ports.release_merge_turn()
+    return note_pending(loop, describe_wait(rule.name, snapshot), observation.until, mark)
+
+
+PERFORMERS: Mapping[RuleAction, Callable[[Loop, Observation, Rule], "str | None"]] = {
+    RuleAction.DELIVER: branch_actions.start_delivery,
+    RuleAction.WAIT_FOR_FORGE: wait_for_forge,
+    RuleAction.WAIT_FOR_PULL: wait_for_pull,
+    RuleAction.CHECK_OUT: branch_actions.check_out_branch,
+    RuleAction.PUSH: branch_actions.push,
+    RuleAction.OPEN_PULL: open_pull,
+    RuleAction.REOPEN: reopen,
+    RuleAction.LABEL: label,
+    RuleAction.RETARGET: retarget,
+    RuleAction.REQUEST_REVIEW: request_review,
+    RuleAction.REPLY: reply,
+    RuleAction.RESOLVE: resolve,
+    RuleAction.START_FIX_ROUND: start_fix_round,
+    RuleAction.RERUN: rerun,
+    RuleAction.RECORD_GREEN: note_green,
+    RuleAction.START_AUTO_APPROVE: start_approve_workflow,
+    RuleAction.MERGE_BASE: branch_actions.merge_base_branch,
+    RuleAction.MERGE_FOREIGN: branch_actions.merge_foreign_commits,
+    RuleAction.MERGE: branch_actions.merge,
+    RuleAction.VERIFY_MERGE: branch_actions.verify_merge,
+    RuleAction.DELETE_BRANCH: branch_actions.delete_branch,
+}

@@ -1,0 +1,348 @@
+"""Asks a lane's questions and applies the answers: builds the question, records it, acts on its answer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..agents.adapter import Outcome
+from ..core.errors import command
+from ..core.facts import CallFact
+from ..core.run_record import CheckRecord
+from ..core.statuses import BACKLOG, DONE, RowKind
+from ..core.stop_causes import CAUSE_MENUS, BlockReason, Cause
+from ..core.transitions import Rule
+from ..gates.scope import restored_status
+from .commits import calls_of, last_own_commit
+from .delivery.questions import DELIVERY_QUESTIONS, pull_question, question_key
+from .flows.questions import FLOW_ANSWERS, flow_question
+from .observation import Loop, Observation, allowed_preset_answer
+from .ports import LaneQuestion, Ports, UnansweredQuestion, WorktreeSnapshot
+from .question_texts import AFTER_STORY, QUESTION_TEXTS, RECOMMENDED_BY_CAUSE, TEXT_BY_CAUSE, QuestionText
+
+MAX_COMMANDS = 20
+
+_UNMERGED = ("not merged", "a merge is under way")  # phrases of git/worktree_state.py
+
+AGENT = "agent"
+LEFT_BEHIND = "left-behind"
+
+
+def question_for(code: str, observation: Observation, rounds: int) -> LaneQuestion:
+    ended = _ended(observation)
+    code = str(ended.get("asks") or code) if code == AGENT else code
+    story = (
+        observation.story.key
+        if observation.story
+        else observation.epic.key
+        if observation.epic
+        else observation.subject
+    )
+    if code == AGENT:
+        return _agent_question(story, observation, ended)
+    form = QUESTION_TEXTS[code]
+    cause = _cause(code, form, observation, ended)
+    step = observation.position.step.name if observation.position.step else ""
+    names = {
+        "story": story,
+        "step": step,
+        "rounds": rounds,
+        "epic": observation.epic.key if observation.epic else "the epic",
+    }
+    recommended, because = RECOMMENDED_BY_CAUSE.get(cause, (form.recommended, form.because))
+    return LaneQuestion(
+        code,
+        story,
+        observation.call,
+        _text(form, cause, observation).format(**names),
+        _context(code, observation, ended),
+        CAUSE_MENUS[cause].options,
+        recommended,
+        (ended.get("question") or {}).get("reason") or form.reason if code == "blocked" else form.reason,
+        cause=cause,
+        because=because,
+    )
+
+
+def leftover_question(story: str, asked: UnansweredQuestion) -> LaneQuestion:
+    """A question that an agent of an adopted run has asked."""
+    return LaneQuestion(
+        LEFT_BEHIND,
+        story,
+        None,
+        asked.question,
+        asked.context,
+        asked.options,
+        reason=asked.reason or BlockReason.CRITICAL_DECISION,
+        agent_question_id=asked.id,
+        cause=Cause.QUESTION,
+    )
+
+
+def meaning_of(code: str, answer: str) -> str:
+    if code == LEFT_BEHIND:
+        return "go-on"
+    if code in FLOW_ANSWERS:
+        return FLOW_ANSWERS[code].get(answer, "go-on")
+    form = QUESTION_TEXTS.get(code) or DELIVERY_QUESTIONS.get(code)
+    return form.options.get(answer, "again") if form else "again"
+
+
+def _agent_question(story: str, observation: Observation, ended: dict[str, Any]) -> LaneQuestion:
+    asked = ended.get("question") or {}
+    return LaneQuestion(
+        AGENT,
+        story,
+        observation.call,
+        str(asked.get("question", "")),
+        str(asked.get("context", "")),
+        tuple(str(option) for option in asked.get("options", ())),
+        reason=str(asked.get("reason") or BlockReason.CRITICAL_DECISION),
+        agent_question_id=str(asked.get("id", "")),
+        cause=Cause.QUESTION,
+    )
+
+
+def _cause(code: str, form: QuestionText, observation: Observation, ended: dict[str, Any]) -> Cause:
+    if code in ("failed", "hopeless"):
+        return _by_outcome(ended, form.cause)
+    if code == "blocked":
+        return _known(ended.get("cause"), form.cause)
+    if code == "ground" and any(mark in observation.worktree_problem for mark in _UNMERGED):
+        return Cause.CONFLICT
+    if code == "human-checkpoint" and observation.story is None:
+        return Cause.EPIC_COMPLETE
+    return form.cause
+
+
+def _by_outcome(ended: dict[str, Any], otherwise: Cause) -> Cause:
+    if ended.get("finding") == CallFact.INCOMPLETE:
+        return Cause.FALSE_CLAIM
+    outcomes = {Outcome.TIMED_OUT: Cause.TIMEOUT, Outcome.LIMIT: Cause.LIMIT}
+    return next((cause for outcome, cause in outcomes.items() if ended.get("outcome") == outcome), otherwise)
+
+
+def _known(word: object, otherwise: Cause) -> Cause:
+    return next((cause for cause in Cause if cause == word), otherwise)
+
+
+def _text(form: QuestionText, cause: Cause, observation: Observation) -> str:
+    if cause is Cause.HUMAN_CHECKPOINT and observation.position.step is None:
+        return AFTER_STORY
+    return TEXT_BY_CAUSE.get(cause, form.text)
+
+
+# the question's context
+
+
+def with_call_output(question: LaneQuestion, ports: Ports) -> LaneQuestion:
+    """Add the last output of the call it is about, and the files to look at."""
+    if question.call is None or question.cause not in _CALL_CAUSES:
+        return question
+    parts = [question.context] if question.context else []
+    message = ports.last_output(question.call)
+    if message:
+        parts.append("Its last lines:\n" + "\n".join(f"  {line}" for line in message.split("\n")))
+    parts += [f"See: {path}" for path in ports.related_files(question.story, question.call)]
+    return question._replace(context="\n".join(parts))
+
+
+_CALL_CAUSES = (
+    *(Cause.BLOCKED, Cause.FAILED, Cause.UNRECOVERABLE, Cause.CHECKS),
+    *(Cause.ROUNDS, Cause.TIMEOUT, Cause.LIMIT, Cause.FALSE_CLAIM),
+)
+
+
+def describe_checks(check: CheckRecord, logs: str) -> str:
+    """The commands that fail, and where their logs are."""
+    failed = [
+        f"{command}: " + ("did not end" if exit is None else f"exit code {exit}")
+        for command, exit, _ in check.ran
+        if exit != 0
+    ]
+    return "\n".join((*failed[:MAX_COMMANDS], f"logs: {logs}"))
+
+
+def _ended(observation: Observation) -> dict[str, Any]:
+    last = observation.position.record.last_call if observation.position.record else None
+    return dict(last.outcome) if last and last.outcome else {}
+
+
+def _context(code: str, observation: Observation, ended: Mapping[str, Any]) -> str:
+    if code == "rows":
+        moved = ended.get("rows", ())
+        return "\n".join(f"{key}: {before or 'not there'} → {after or 'gone'}" for key, before, after in moved)
+    if code == "row" and observation.row is not None:
+        return f"{observation.row.key}: {observation.wanted_status or 'not done'} → {observation.row.status.raw}"
+    if code == "left-out":
+        stories = sorted(observation.rows.values(), key=lambda row: row.order)
+        own = [
+            row
+            for row in stories
+            if observation.epic and row.epic == observation.epic.number and row.key != observation.epic.key
+        ]
+        return "\n".join(f"{row.key}: {row.status.raw}" for row in own if row.meaning not in ("done", "optional"))
+    if code == "ground":
+        return observation.worktree_problem
+    if code == "stuck" and observation.row is not None:
+        back = command("board", "set", observation.row.key, "ready-for-dev")
+        return f"its row says {observation.row.status.raw}, and no step of the workflow begins there: {back}"
+    if code in ("human-checkpoint", "settings", "budget"):
+        return ""
+    message = str(ended.get("summary") or ended.get("message") or "")
+    return f"Reason: {message}" if message and code in ("blocked", "failed", "hopeless", "rounds") else message
+
+
+# Performers: ask a person, answer from the settings, and apply an answer.
+
+MAX_PATHS = 10
+
+
+def ask(loop: Loop, observation: Observation, rule: Rule) -> None:
+    question = _build_question(loop, observation, rule)
+    name = loop.ports.ask(question)
+    call = question.call
+    loop.note(
+        "asked",
+        question=name,
+        code=question.code,
+        story=question.story,
+        number=call.number if call else None,
+        text=question.text,
+        context=question.context,
+        options=list(question.options),
+        recommended=question.recommended,
+        cause=question.cause,
+        because=question.because,
+        about="workflow" if loop.lane.is_workflow else "story",
+        **({"labels": list(question.labels)} if question.labels else {}),
+        **({"step": step} if (step := question.step or (call.step if call and loop.lane.is_flow else "")) else {}),
+        **(
+            {"key": question_key(question.code, observation, loop.run)}
+            if question.code in DELIVERY_QUESTIONS
+            else {}
+        ),
+        **({"stage": observation.stage} if rule.question in ("human-checkpoint", *FLOW_ANSWERS) else {}),
+        **({"settings": loop.ports.settings()} if rule.question == "settings" else {}),
+    )
+
+
+def _build_question(loop: Loop, observation: Observation, rule: Rule) -> LaneQuestion:
+    if rule.question == "left-behind" and observation.agent_question is not None and observation.story is not None:
+        return leftover_question(observation.story.key, observation.agent_question)._replace(
+            turn=loop.run.question_turn
+        )
+    if rule.question in FLOW_ANSWERS:
+        asked = flow_question(rule.question, observation, loop.ports.flow_store(), loop.lane.workflow.steps)
+        return asked._replace(turn=loop.run.question_turn)
+    if rule.question in DELIVERY_QUESTIONS:
+        return _delivery_question(loop, observation, rule)
+    question = question_for(rule.question, observation, loop.lane.max_rounds)._replace(turn=loop.run.question_turn)
+    if observation.tree is not None and rule.question in ("checks", "environment"):
+        code = observation.tree.code or ""
+        question = question._replace(context=describe_checks(loop.run.checks[code], loop.ports.check_logs(code)))
+    if rule.question == "restless" and observation.tree is not None:
+        question = question._replace(context=_describe_changes(loop, observation.tree))
+    if rule.question == "settings":
+        question = question._replace(context=loop.ports.describe_settings_changes())
+    return with_call_output(question, loop.ports)
+
+
+def _describe_changes(loop: Loop, tree: WorktreeSnapshot) -> str:
+    """The files that changed while the checks ran, and which check wrote them, where known."""
+    check = loop.run.last_check
+    wrote = {path: command for one in loop.run.checks.values() for command, path in one.wrote}
+    changed = loop.ports.changed_paths(loop.run.trees[-1], tree.tree or "") if loop.run.trees else ()
+    lines = [
+        f"changed meanwhile: {path}" + (f" (by `{wrote[path]}`)" if path in wrote else "")
+        for path in dict.fromkeys((*changed, *(path for _, path in (check.wrote if check else ()))))
+    ]
+    if check is not None and check.moved_head:
+        lines.insert(0, f"commits were made meanwhile: git log {check.head_before[:10]}..{check.head[:10]}")
+    return "\n".join(lines[:MAX_PATHS])
+
+
+def _delivery_question(loop: Loop, observation: Observation, rule: Rule) -> LaneQuestion:
+    question = pull_question(rule.question, observation, loop.run)._replace(turn=loop.run.question_turn)
+    check = observation.delivery.snapshot.check if observation.delivery else None
+    if check is None or rule.question not in ("unfit", "unfit-here"):
+        return question
+    return question._replace(context=describe_checks(check, loop.ports.check_logs(check.code)))
+
+
+def give_preset_answer(loop: Loop, observation: Observation, rule: Rule) -> None:
+    assert loop.run.question is not None
+    found = allowed_preset_answer(loop.ports, loop.run)
+    assert found is not None
+    loop.ports.record_answer(str(loop.run.question["question"]), found)
+
+
+def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    asked = loop.run.question
+    assert asked is not None
+    name, code = str(asked["question"]), str(asked["code"])
+    answer = loop.ports.answer(name) or ""
+    means = meaning_of(code, answer)
+    loop.ports.deliver_answer(name)
+    if code == "rows":
+        (_undo_rows if answer == "undo" else _keep_rows)(loop, observation)
+    if code == "row":
+        _resolve_row(loop, observation, str(asked["story"]), mine=answer == "mine")
+    story = loop.run.stories.get(str(asked.get("story", "")))
+    if means == "skip" and story is not None and not loop.lane.is_workflow:
+        loop.note(
+            "aside",
+            story=story.key,
+            kept=loop.ports.stash_work(story.key, calls_of(story), last_own_commit(story)),
+        )
+    if code == "settings" and means != "abort":
+        loop.lane = loop.ports.apply_settings(keep=means == "old-settings")
+    loop.note("answered", question=name, answer=answer, means=means, by=loop.ports.answered_by(name))
+    if means == "abort":
+        loop.note("finished", status="failed")
+        return "failed"
+    if means == "session-over":
+        loop.note("finished", status="completed")
+        return means
+    if means == "hand-over" and loop.awaited_question == name:
+        loop.note("waiting")
+        return "handed-over"
+    return None  # answered while no process was running: the hand-over has already taken place
+
+
+def _undo_rows(loop: Loop, observation: Observation) -> None:
+    last = observation.position.record.last_call if observation.position.record else None
+    moved = last.outcome.get("rows", ()) if last and last.outcome else ()
+    for key, before, after in moved:
+        loop.ports.set_row(key, restored_status(key, before), after)
+
+
+def _keep_rows(loop: Loop, observation: Observation) -> None:
+    """Accept stories of the lane's epic that a person has set to done, so that they are not asked about again."""
+    last = observation.position.record.last_call if observation.position.record else None
+    for key, before, _ in last.outcome.get("rows", ()) if last and last.outcome else ():
+        row = observation.rows.get(key)
+        if row is not None and row.kind is RowKind.STORY and row.epic == loop.lane.epic and row.meaning == DONE:
+            loop.note("edited", story=key, before=before, status=DONE)
+
+
+def _resolve_row(loop: Loop, observation: Observation, key: str, *, mine: bool) -> None:
+    """Accept a row that says done, or set it back to the status this run expects. A row that was moved again since
+    is left for the next observation."""
+    row, story = observation.rows.get(key), loop.run.stories.get(key)
+    if row is None or row.meaning != DONE:
+        return
+    before = story.expected_status if story is not None else loop.lane.rows.get(key, "")
+    if mine:
+        loop.note("edited", story=key, before=before, status=DONE)
+        return
+    loop.note("row", key=key, before=row.meaning, after=before or BACKLOG)
+    if loop.ports.set_row(key, before or BACKLOG, row.status.raw):
+        loop.note("row-set", key=key)
+
+
+def wait_for_answer(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+    assert loop.run.question is not None
+    loop.awaited_question = str(loop.run.question["question"])
+    if loop.ports.wait_for_answer(loop.awaited_question):
+        return None
+    loop.note("waiting")
+    return "waiting"

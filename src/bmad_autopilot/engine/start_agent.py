@@ -1,0 +1,361 @@
+"""Starts an agent for one step: chooses the agent, builds prompt, request and environment, starts the attempt."""
+
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from ..agents.adapter import Agent, AgentCall, AgentRequest, HasStopCommand
+from ..agents.attempt import CallSpec, attempt_temp_folder
+from ..agents.environment import AgentIdentity, agent_environment
+from ..agents.launchers import Launcher, launch_argv, launcher_from_settings, stop_argv
+from ..agents.permissions import permissions_for
+from ..agents.rate_limits import ParkedAccount, limits_file, limits_folder, read_parked
+from ..agents.registry import PACKAGES, find_agent
+from ..agents.shim import tree_snapshot
+from ..agents.shim.redact import environment_secrets
+from ..agents.start import TimeLimits
+from ..agents.start import start_attempt as start_start_attempt
+from ..core.errors import AutopilotError, Location, UsageError
+from ..io.processes import Probe, find_program, run_probe
+from ..project.commands import resolve_commands
+from ..project.config import Config
+from ..project.lane_venv import lane_environment
+from ..project.project import Project
+from ..project.root import Root
+from ..project.skills import Skill
+from ..workflows.contract import PausedAttempt, PromptFiles, PromptPoint, StepContext
+from ..workflows.prompts import build_prompt as prompts_build_prompt
+from ..workflows.workflow import BUILD, Step
+from .ports import AgentChoice
+from .story_paths import StoryPaths
+
+# The agent of a step: its role's agent, or the fallback while that one's account is rate-limited.
+
+
+def account_limit(agent: str) -> ParkedAccount | None:
+    """The rate limit that this agent's account has reached, if any."""
+    return read_parked(limits_file(limits_folder(os.environ), agent, os.environ), time.time()).parked
+
+
+def choose_agent(project: Project, step: Step) -> AgentChoice:
+    """Evaluated before each call: once its limit is over, the first choice is used again."""
+    agent, second = project.config.agent_of(step.role), project.config.fallback_of(step.role)
+    limit = account_limit(agent)
+    if limit is None:
+        return AgentChoice(agent)
+    if second is None:
+        return AgentChoice(agent, limit.until)
+    lacks = _fallback_problem(project, step, second)
+    if lacks:
+        return AgentChoice(agent, limit.until, lacks)
+    other = account_limit(second)
+    return AgentChoice(second) if other is None else AgentChoice(agent, min(limit.until, other.until))
+
+
+def has_usable_agents(project: Project, steps: Iterable[Step]) -> bool:
+    """Whether none of these steps has to wait for a rate limit."""
+    return not any(choose_agent(project, step).until for step in steps)
+
+
+def _fallback_problem(project: Project, step: Step, agent: str) -> str:
+    """Why the agent cannot do the step; empty: it can."""
+    if step.skill is not None:
+        skill = project.find_skill(agent, step.skill)
+        if skill is None or not skill.is_usable:
+            return f"{agent} cannot stand in: BMAD's {step.skill} is not installed for it"
+    if project.config.launcher_of(step.role, agent) is not None:
+        return ""  # its program is on the launcher's side
+    program = find_agent(agent, project.config.agents).program
+    found = os.path.join(project.root.checkout, program) if "/" in program else find_program(program)
+    if found is None or not os.access(found, os.X_OK):
+        return f"{agent} cannot stand in: {program} is not installed, or not on PATH"
+    return ""
+
+
+# Also set on the remote side of a launcher: they contain nothing private.
+_REMOTE_VARIABLES = ("GIT_TERMINAL_PROMPT", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "NO_COLOR", "TERM")
+SNAPSHOT_TRIES = 3  # tries to read the work tree before a call, if git fails
+_AUTHOR = re.compile(r"(?P<name>[^<>\n]+) <(?P<email>[^<>\n]+)> ")
+
+
+class AgentJob(NamedTuple):
+    """One step of one story, for one agent call."""
+
+    id: str  # of the attempt
+    project: Project
+    step: Step
+    story: str
+    name: str  # of the instance
+    prompt: str = ""
+    branch: str = ""
+    skill: Skill | None = None
+    resume: str | None = None
+    seconds: float = 0.0  # time limit; 0: the project's
+    dollars: float | None = None  # cost cap, for clients that support one
+    agent: str = ""  # empty: the agent of the step's role
+
+    @property
+    def agent_name(self) -> str:
+        return self.agent or self.project.config.agent_of(self.step.role)
+
+    @property
+    def model(self) -> str | None:
+        """A role's model belongs to its own agent: a fallback client would not know it."""
+        config, role = self.project.config, self.step.role
+        return config.roles[role].model if self.agent_name == config.agent_of(role) else None
+
+    @property
+    def private(self) -> str:
+        return attempt_temp_folder(self.id)
+
+    @property
+    def scratch(self) -> str:
+        return f"{self.private}/tmp"  # noqa: S108 (below a folder of the attempt's own)
+
+
+class AccountParked(AutopilotError):
+    """The agent's account has reached its limit; nothing is started before the reset."""
+
+    def __init__(self, agent: str, kind: str, until: float) -> None:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(until))
+        super().__init__(f"{agent} has met its {kind} limit, until {when}", hint="wait, or choose another agent")
+        self.until = until
+
+
+def skill_for(project: Project, step: Step, agent: str = "") -> Skill | None:
+    """The skill this step needs, as installed for its agent; None for a step with our own prompt. Checked before
+    the start: an agent that does not know a slash command treats it as plain text."""
+    if step.skill is None:
+        return None
+    agent = agent or project.config.agent_of(step.role)
+    skill = project.find_skill(agent, step.skill)
+    if skill is None or not skill.is_usable:
+        raise UsageError(f"BMAD's {step.skill} is not installed for {agent}", hint="bmad doctor")
+    return skill
+
+
+def _refuse_while_parked(agent: str) -> None:
+    limit = account_limit(agent)
+    if limit is not None:
+        raise AccountParked(agent, limit.kind, limit.until)
+
+
+def start_attempt(folder: str, job: AgentJob, before_start: Callable[[], None] | None = None) -> CallSpec:
+    """Start the attempt in `folder`. Every refusal comes before `before_start` is called."""
+    project, config = job.project, job.project.config
+    agent = find_agent(job.agent_name, config.agents)
+    _refuse_while_parked(agent.name)
+    launcher = _launcher(project, job.step.role, job.agent_name)
+    request = _request(job, launcher)
+    environment = _environment(job, agent, launcher)
+    call, stop = _build_call(agent, request, launcher, job.id, environment)
+
+    def last(spec: CallSpec) -> CallSpec:
+        if before_start is not None:
+            before_start()
+        found = _take_snapshot(spec.worktree, environment, f"{folder}/index")
+        return replace(spec, tree=found.tree, head=found.head)
+
+    return start_start_attempt(
+        folder,
+        _spec(job, agent, request, launcher, stop),
+        call,
+        environment=environment,
+        limits=TimeLimits((job.seconds or config.story_timeout_cap * 60), config.stall_limit * 60),
+        prompt=job.prompt,
+        secrets=environment_secrets(os.environ),
+        other_worktrees=[project.root.path] if project.root.is_linked else [],
+        before_start=last,
+    )
+
+
+def _take_snapshot(worktree: str, environment: dict[str, str], index: str) -> tree_snapshot.TreeSnapshot:
+    """The work tree before the call. Without it the call's changes could not be told from a person's."""
+    for _ in range(SNAPSHOT_TRIES):
+        found = tree_snapshot.look(worktree, environment, index)
+        if not found.problem:  # the tree may be None: no git repository
+            return found
+    if found.tree is not None:  # complete except for unreadable files
+        return found
+    raise AutopilotError(
+        f"the work tree cannot be recorded before the call: {found.problem}",
+        location=Location(worktree),
+        hint="git status; is the disk full?",
+    )
+
+
+def _request(job: AgentJob, launcher: Launcher | None) -> AgentRequest:
+    config, worktree = job.project.config, job.project.root.checkout
+    permissions = permissions_for(
+        resolve_commands(worktree, config.commands),
+        allow=config.allowed,
+        bypass=config.bypass_permissions,
+        is_root=os.geteuid() == 0 and launcher is None,
+        checkout=worktree,
+    )
+    return AgentRequest(
+        prompt=job.prompt,
+        session=str(uuid.uuid4()),
+        worktree=worktree,
+        skill=_listed_name(job.skill) if job.skill else None,
+        model=job.model,
+        max_dollars=job.dollars,
+        resume=job.resume,
+        permissions=permissions,
+        name=job.name,
+        branch=job.branch,
+        story=job.story,
+        scratch="" if launcher else job.scratch,
+    )
+
+
+def _environment(job: AgentJob, agent: Agent, launcher: Launcher | None) -> dict[str, str]:
+    environment = agent_environment(
+        os.environ,
+        variables=(*agent.variables, *(launcher.variables if launcher else ())),
+        pass_through=job.project.config.passed,
+        temp_folder=job.private,
+        identity=_identity(agent, job.project.root.checkout),
+    )
+    return lane_environment(environment, job.project.root)
+
+
+def _spec(
+    job: AgentJob, agent: Agent, request: AgentRequest, launcher: Launcher | None, stop: tuple[str, ...]
+) -> CallSpec:
+    return CallSpec(
+        id=job.id,
+        agent=agent.name,
+        step=job.step.name,
+        story=job.story,
+        session=request.resume or request.session,
+        worktree=request.worktree,
+        argv=(),
+        created_at=time.time(),
+        name=job.name,
+        role=job.step.role,
+        model=request.model,
+        resume=request.resume,
+        launcher=launcher.name if launcher else None,
+        skill=request.skill,
+        stop=stop,
+    )
+
+
+def _launcher(project: Project, role: str, agent: str) -> Launcher | None:
+    name = project.config.launcher_of(role, agent)
+    return launcher_from_settings(name, project.config.launchers[name]) if name else None
+
+
+def _build_call(
+    agent: Agent, request: AgentRequest, launcher: Launcher | None, attempt: str, environment: dict[str, str]
+) -> tuple[AgentCall, tuple[str, ...]]:
+    """The final call, wrapped by the launcher and with its program resolved, and the extra stop command."""
+    call = agent.call(request)
+    stop = agent.stop_command(request) if isinstance(agent, HasStopCommand) else ()
+    argv = call.argv
+    if launcher is not None:
+        far = {key: environment[key] for key in _REMOTE_VARIABLES if key in environment} | dict(call.environment)
+        place = {"worktree": request.worktree, "name": request.name, "attempt": attempt}
+        argv = launch_argv(launcher, argv, environment=far, **place)
+        stop = launch_argv(launcher, stop, environment={}, **place) if stop else stop_argv(launcher, **place)
+    if stop:
+        stop = (_program(stop[0], agent, request.worktree), *stop[1:])
+    return call._replace(argv=(_program(argv[0], agent, request.worktree), *argv[1:])), stop
+
+
+def _program(name: str, agent: Agent, worktree: str) -> str:
+    found = os.path.join(worktree, name) if "/" in name else find_program(name)
+    if found is None or not os.access(found, os.X_OK):
+        package = PACKAGES.get(agent.name)
+        hint = package.install if package and name == agent.program else "bmad agent list"
+        raise UsageError(f"{name} is not installed, or not on PATH", hint=hint)
+    return found
+
+
+def _identity(agent: Agent, worktree: str) -> AgentIdentity:
+    """The committer is the agent, the author is git's user. Set explicitly: Gemini hides the user's settings."""
+    name, email = f"{agent.name} (BMAD Autopilot)", f"{agent.name}@bmad-autopilot.invalid"
+    return AgentIdentity(name, email, _author(worktree))
+
+
+@cache
+def _author(worktree: str) -> tuple[str, str] | None:
+    """Cached: it does not change between two calls."""
+    known = run_probe(Probe(("git", "var", "GIT_AUTHOR_IDENT"), inherits_environment=True), worktree)
+    author = _AUTHOR.match(known.out) if known is not None and known.ok else None
+    return (author["name"], author["email"]) if author else None
+
+
+def _listed_name(skill: Skill) -> str:
+    """The name under which clients list a skill: `/bmad-dev-story`, `$bmad-dev-story`, `Use the skill
+    bmad-dev-story:`."""
+    words = skill.invocation.split()
+    named = (word[1:] for word in words if word[0] in "/$")
+    return next(named, words[-1].rstrip(":"))
+
+
+# The prompt of a call, with everything known about its story.
+
+
+def build_prompt(
+    job: AgentJob,
+    story_paths: StoryPaths,
+    *,
+    baseline: str | None,
+    epic: str = "",
+    review: str = "",
+    checks: str = "",
+    failure: str = "",
+    cut_short: bool = False,
+    halfway: PausedAttempt | None = None,
+    points: tuple[PromptPoint, ...] = (),
+    logs: tuple[PromptPoint, ...] = (),
+    in_conflict: bool = False,
+) -> str:
+    project = job.project
+    is_build = job.step.skill == BUILD.skill
+    # The review and the fix of a build use its spec as the story file.
+    story = story_paths.story if is_build else story_paths.story or story_paths.spec
+    files = PromptFiles(project.folders.implementation, story_paths.board, story, baseline, job.scratch)
+    return prompts_build_prompt(
+        StepContext(
+            job.step,
+            job.story,
+            files,
+            invocation=job.skill.invocation if job.skill else None,
+            version=project.bmad.version or "",
+            language=project.language,
+            epic=epic,
+            spec=story_paths.spec if is_build else None,
+            review=review,
+            checks=checks,
+            failure=failure,
+            cut_short=cut_short,
+            paused_attempt=halfway,
+            points=points,
+            logs=logs,
+            in_conflict=in_conflict,
+            extra=project.config.answers_of(job.step.skill),
+        )
+    )
+
+
+# The environment of the project's own commands: like an agent's, without our tokens.
+
+
+def command_environment(config: Config, folder: str, root: Root | None = None) -> dict[str, str]:
+    """`folder`: holds their private directory, used in place of a home. `root`: where they run; in a lane's
+    worktree they get its Python virtual environment."""
+    private = os.path.join(folder, "private")
+    for name in ("gh", "tmp"):
+        os.makedirs(os.path.join(private, name), 0o700, exist_ok=True)
+    plain = agent_environment(
+        os.environ, variables=(), pass_through=config.passed, temp_folder=private, identity=None
+    )
+    return lane_environment(plain, root) if root is not None else plain

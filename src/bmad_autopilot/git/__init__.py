@@ -1,0 +1,1 @@
+"""Git: history, commits, branches, merges, remotes and worktrees."""

@@ -1,0 +1,1 @@
+"""Worktrees: one folder per lane, beside the main checkout."""

@@ -1,1 +1,0 @@
-"""Worktrees: a folder of its own for each lane, beside the checkout."""

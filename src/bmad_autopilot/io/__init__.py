@@ -1,0 +1,1 @@
+"""Access to the machine: files, YAML, TOML, JSON and processes."""

@@ -1,1 +1,0 @@
-"""The simulated GitHub on the wire: HTTP over a unix socket for the real gh, ssh for the real git."""

@@ -1,0 +1,1 @@
+"""The engine's ports in memory, for the simulator."""
