@@ -143,14 +143,18 @@ def _change_times(installed: Installed, project: Path, rounds: int) -> list[floa
 
 
 def _figures(installed: Installed | None, name: str, rounds: int) -> dict[str, list[float]]:
-    """Run a benchmark script in the installed environment; None: in this one, for its development tools."""
+    """Run a benchmark in the installed environment; None: in this one, where it may import `tests`."""
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    script = Path(__file__).with_name(f"{name}.py")
-    python = str(installed.python) if installed else sys.executable
-    command = [python, str(script), str(folder), str(rounds)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=_environment())
+    program = (
+        [str(installed.python), str(Path(__file__).with_name(f"{name}.py"))]
+        if installed
+        else [sys.executable, "-m", f"benchmarks.{name}"]
+    )
+    command = [*program, str(folder), str(rounds)]
+    pipe = subprocess.PIPE
+    done = subprocess.run(command, check=True, stdout=pipe, text=True, env=_environment(), cwd=REPOSITORY)
     figures: dict[str, list[float]] = {
         name: value if isinstance(value, list) else [value] for name, value in json.loads(done.stdout).items()
     }

@@ -40,7 +40,8 @@ from bmad_autopilot.sim.sample import BOARD, make_sample, scripted_agent_command
 from tests.fake_github.client_environment import gh_config, ssh_environment
 from tests.fake_github.server import SimServer
 
-TOOLS = Path(__file__).resolve().parent.parent / ".real/tools/bin"
+REPOSITORY = Path(__file__).resolve().parent.parent
+TOOLS = REPOSITORY / ".real/tools/bin"
 REMOTE = "git@github.com:acme/widgets.git"
 TOP = 'dependencies = "none"\nrequire_review = "human"\n'
 SETTINGS = "\n[github]\ncheck_interval = 10\ncheck_grace = 1\nmax_pending = 100\n"
@@ -141,11 +142,11 @@ class ResourceUse(NamedTuple):
 
 class Supervisor:
     def __init__(self, hub: BenchProject, agents: int, *patterns: str) -> None:
-        command = [sys.executable, __file__, "fly", str(hub.work), str(agents), *patterns]
+        command = [sys.executable, "-m", "benchmarks.parallel", "fly", str(hub.work), str(agents), *patterns]
         self._hub = hub
         with (hub.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
 
     def used(self) -> ResourceUse:

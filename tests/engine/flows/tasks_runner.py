@@ -1,5 +1,5 @@
 """Implement a project's tasks in a process that kills itself: `python -m tests.engine.flows.tasks_runner PROJECT
-[PART LINE]`. LINE counts the executed lines of the functions in files whose path contains PART; imports do not count."""
+[PART LINE]`. LINE counts executed lines of functions in files whose path contains PART; imports do not count."""
 
 import os
 import signal

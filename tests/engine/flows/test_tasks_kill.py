@@ -61,7 +61,7 @@ def test_killed_again_and_again_it_repeats_nothing(tmp_path: Path) -> None:
 @pytest.mark.real
 @pytest.mark.parametrize("part", ["flows/task_records.py", "flows/tasks.py", "board/task_board.py"])
 def test_killed_while_records_are_written(tmp_path: Path, part: str) -> None:
-    """One project, killed at a later line of the same module each time: the next process finishes what was started."""
+    """One project, killed at a later line of the module each time: the next process finishes what was started."""
     sample = three(tmp_path / "p")
     codes = [start(sample, part, str(line)) for line in range(4, 180, 22)]
     assert codes.count(-signal.SIGKILL) >= 3
