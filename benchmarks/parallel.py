@@ -49,6 +49,7 @@ SLEEPS = ("sleep", "600")
 UNEVEN = ("sh", "-c", 'sleep $(($$ % 3)).$(($$ % 7)); exec "$@"', "sh")  # lanes end calls at different times
 TIMEOUT = 300.0
 SETTLE = 3.0
+QUIET = 15.0
 STEPS = 3  # of a story
 PULLS, AGENTS = 100, 20
 LANES = (1, 10, 50)
@@ -110,6 +111,10 @@ class BenchProject:
     def lanes_waiting(self, since: float) -> int:
         """Lanes that wait for an approval."""
         return sum(self._waits(path, since) for path in self.runs())
+
+    def quiet_seconds(self) -> float:
+        """How long ago a journal was last written."""
+        return time.time() - max(journal.stat().st_mtime for journal in self.runs())
 
     def _waits(self, journal: Path, since: float) -> bool:
         try:
@@ -220,7 +225,7 @@ def measure_pending_pulls(
     begun = time.time()
     with supervised(hub, agents) as supervisor:
         supervisor.until(lambda: hub.agents_working() == agents and hub.lanes_waiting(begun) == pulls - agents)
-        time.sleep(SETTLE)
+        supervisor.until(lambda: hub.quiet_seconds() > QUIET)  # each lane looks again once its CI has finished
         before = supervisor.used()
         time.sleep(seconds)
         return before, supervisor.used()
