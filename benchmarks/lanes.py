@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine import loop as engine_loop
 from bmad_autopilot.engine.runner import start_run
 from bmad_autopilot.project.project import open_project
@@ -43,7 +44,7 @@ def _calls(folder: str, stories: int) -> list[float]:
                 found.append((at - since - spent - data["seconds"]) * 1000)
             since, spent = at, 0.0
 
-    end = start_run(open_project(folder), "epic", "1", on_event=on_event)
+    end = start_run(open_project(folder), LaneScope.EPIC, "1", on_event=on_event)
     assert end.status == "completed", end
     return found
 
@@ -89,7 +90,7 @@ def _waiting(folder: str) -> dict[str, list[float]]:
             raise _Enough
 
     with suppress(_Enough):
-        start_run(project, "step", "1-1", on_event=on_event)
+        start_run(project, LaneScope.STEP, "1-1", on_event=on_event)
     return {"wakes": wakes, "cpu": cpu}
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bmad_autopilot.core.journal_fold import fold
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.ports import CheckpointOrder
 from bmad_autopilot.engine.runner import read_lane, start_run
 from bmad_autopilot.engine.state_files import StateFileWriter
@@ -63,7 +64,7 @@ def main(folder: str, rounds: int) -> None:
 def _half_done(folder: str) -> tuple[Project, str]:
     """A run that waits for an answer in the middle of a story."""
     make_sample(folder, 1, 2, agent_command=scripted_agent_command("asking"))
-    end = start_run(open_project(folder), "epic", "1", on_event=lambda *rest: None)
+    end = start_run(open_project(folder), LaneScope.EPIC, "1", on_event=lambda *rest: None)
     assert end.status == "waiting", end
     return open_project(folder), end.folder
 

@@ -1,6 +1,7 @@
 """What is to be typed after `bmad autopilot`."""
 
 from bmad_autopilot.cli.autopilot import _next_commands, _report
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import DeliveryRecord, RunRecord
 from bmad_autopilot.core.scheduling import LaneStage
 from bmad_autopilot.engine.autopilot.lanes import FailedStart, LaneState
@@ -10,7 +11,7 @@ from bmad_autopilot.workflows.workflow import PIPELINES
 
 
 def held(epic: str, stage: LaneStage, pull: int) -> LaneState:
-    lane = Lane("epic", f"epic-{epic}", epic, PIPELINES["lean"], delivery=DeliveryPlan())
+    lane = Lane(LaneScope.EPIC, f"epic-{epic}", epic, PIPELINES["lean"], delivery=DeliveryPlan())
     return LaneState(f"run-{epic}", lane, RunRecord(delivery=DeliveryRecord(started_at=1.0, pull=pull)), stage)
 
 

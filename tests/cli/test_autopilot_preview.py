@@ -8,6 +8,7 @@ from bmad_autopilot.cli.autopilot import bounds_text, parallel_text
 from bmad_autopilot.cli.autopilot_preview import build_preview
 from bmad_autopilot.cli.context import ProjectFacts
 from bmad_autopilot.core.errors import UsageError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import DeliveryRecord, RunRecord
 from bmad_autopilot.core.scheduling import LaneStage
 from bmad_autopilot.engine.autopilot import lanes
@@ -46,7 +47,7 @@ def told(sample: SampleProject, *patterns: str) -> AutopilotPreview:
 
 
 def held(epic: str, stage: LaneStage, pull: int) -> LaneState:
-    lane = Lane("epic", f"epic-{epic}", epic, PIPELINES["lean"], delivery=DeliveryPlan())
+    lane = Lane(LaneScope.EPIC, f"epic-{epic}", epic, PIPELINES["lean"], delivery=DeliveryPlan())
     return LaneState(f"run-{epic}", lane, RunRecord(delivery=DeliveryRecord(started_at=1.0, pull=pull)), stage)
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from bmad_autopilot.cli.run_summary import summarise
 from bmad_autopilot.core.journal_fold import fold
+from bmad_autopilot.core.lane_scope import LaneScope
+from bmad_autopilot.core.run_ending import RunEnding
 from bmad_autopilot.core.run_record import RunRecord
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.engine.runner import RunEnd
@@ -32,7 +34,7 @@ action_items:
     action: Done long ago
     status: done
 """
-LANE = Lane("epic", "epic-1", "1", PIPELINES["lean"], checks=("npm test",))
+LANE = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], checks=("npm test",))
 DELIVERED = LANE._replace(delivery=DeliveryPlan())
 LOGIN: dict[str, Any] = {"story": "1-2-login"}
 DEV: dict[str, Any] = {**LOGIN, "number": 1, "step": "dev", "attempt": 1}
@@ -54,7 +56,9 @@ ENTRIES: list[tuple[str, dict[str, Any], float]] = [
 
 def told(sample: SampleProject, status: str, lane: Lane = LANE, run: RunRecord | None = None) -> RunSummary:
     folder = sample.root / "run"
-    return summarise(open_project(str(sample.root)), RunEnd(status, run or fold(ENTRIES), str(folder), lane))
+    return summarise(
+        open_project(str(sample.root)), RunEnd(RunEnding(status), run or fold(ENTRIES), str(folder), lane)
+    )
 
 
 @pytest.fixture
@@ -84,7 +88,7 @@ def test_after_an_epic_its_retrospective_and_the_next_epic(sample: SampleProject
 
 
 def test_after_a_story_the_next_step(sample: SampleProject) -> None:
-    lane = LANE._replace(scope="story", key="1-2-login")
+    lane = LANE._replace(scope=LaneScope.STORY, key="1-2-login")
     assert [command for command, _ in told(sample, "completed", lane).next] == ["bmad next"]
 
 
@@ -145,7 +149,7 @@ def test_a_run_without_a_single_call(sample: SampleProject) -> None:
 
 
 def test_a_story_that_was_skipped_says_so(sample: SampleProject) -> None:
-    lane = LANE._replace(scope="story", key="1-3-export")
+    lane = LANE._replace(scope=LaneScope.STORY, key="1-3-export")
     story = {"story": "1-3-export"}
     skipped = fold(
         [

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bmad_autopilot.cli import bmad
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.autopilot.checkouts import make_worktrees
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.project.config import Config
@@ -40,7 +41,9 @@ def under_way(shop: SampleProject, number: str = "1", *, status: RunStatus = Run
     """A run of this epic that is not over."""
     key = f"epic-{number}"
     run = Path(make_run(runs_folder(str(shop.root)), "main", key, BEGAN + float(number)))
-    lane = Lane("epic", key, number, PIPELINES["lean"], f"feature/{key}", delivery=DeliveryPlan(base="trunk"))
+    lane = Lane(
+        LaneScope.EPIC, key, number, PIPELINES["lean"], f"feature/{key}", delivery=DeliveryPlan(base="trunk")
+    )
     note(run, "run", target=key, **lane.to_json())
     keep_state(run, f"{number}-1-x", status)
 

@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run, runs_folder
@@ -26,7 +27,7 @@ def unfinished_run(
 ) -> Path:
     key = f"epic-{epic}"
     folder = Path(make_run(runs_folder(str(sample.root)), session, key, BEGAN + after))
-    lane = Lane("epic", key, epic, PIPELINES["lean"], delivery=delivery, session=session)
+    lane = Lane(LaneScope.EPIC, key, epic, PIPELINES["lean"], delivery=delivery, session=session)
     note(folder, "run", target=key, **lane.to_json())
     keep_state(folder, story, status, after, key)
     return folder

@@ -24,6 +24,7 @@ from bmad_autopilot.core.transitions import (
     DELIVERY_RULES,
     FLOW_RULES,
     TABLE,
+    PullWait,
     Rule,
     RuleAction,
     WaitSpec,
@@ -241,6 +242,14 @@ def test_every_row_can_be_reached() -> None:
         (
             (Rule("a", {"stop": (True,)}, RuleAction.WAIT_FOR_LIMIT, wait=WAIT._replace(wakes=())), LAST),
             "a: nothing ends this wait",
+        ),
+        (
+            (Rule("a", {"stop": (True,)}, RuleAction.WAIT_FOR_PULL, wait=WAIT), LAST),
+            "a: a wait for a pull request says what it waits for, and nothing else does",
+        ),
+        (
+            (Rule("a", {"stop": (True,)}, RuleAction.DETACH, pull_wait=PullWait.CHECKS), LAST),
+            "a: a wait for a pull request says what it waits for, and nothing else does",
         ),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.runner import start_run
 from bmad_autopilot.project.project import open_project
 from tests.support.lane_projects import LaneProject, Person, RecordedRun
@@ -33,7 +34,7 @@ def run_while(
             done.append(True)
             act()
 
-    return RecordedRun(start_run(open_project(str(sample.root)), scope, key, on_event=told), log)
+    return RecordedRun(start_run(open_project(str(sample.root)), LaneScope(scope), key, on_event=told), log)
 
 
 def edit(sample: LaneProject, pattern: str, text: str) -> Callable[[], object]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import CheckRecord
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.loop import LaneLoop
@@ -36,7 +37,7 @@ class Bench:
         )
         self.cast = Participants({FIRST: habit})
         self.cast.humans = Humans(manner, seeded_random(1, "humans"), self.cast, attended=False)
-        self.lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], branch="main")._replace(**lane)
+        self.lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], branch="main")._replace(**lane)
 
     def run(self) -> str:
         ports = MemoryPorts(self.world, RUN, self.lane, self.cast)

@@ -7,6 +7,7 @@ import pytest
 
 from bmad_autopilot.board.sprint_status import Row
 from bmad_autopilot.core.facts import Facts
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import CallRecord, CheckRecord, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.transitions import Rule, RuleAction
 from bmad_autopilot.engine.lane import Lane
@@ -24,7 +25,7 @@ class Started:
 
     def __init__(self) -> None:
         self.run = RunRecord()
-        self.lane = Lane("story", "1-1-x", "1", PIPELINES["lean"])
+        self.lane = Lane(LaneScope.STORY, "1-1-x", "1", PIPELINES["lean"])
         self.ports = cast(Ports, self)
         self.orders: list[CallOrder] = []
         self.awaited_question = ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.resume import resume_run
 from bmad_autopilot.engine.runner import RunEnd, start_run
 from bmad_autopilot.project.project import open_project
@@ -50,7 +51,7 @@ def told_at(sample: LaneProject, kind: str, ask: ControlRequest) -> tuple[RunEnd
             run = find_run(runs_folder(str(sample.root)), None)
             threading.Thread(target=write_request, args=(run.folder, ask)).start()
 
-    end = start_run(open_project(str(sample.root)), "epic", "1", on_event=told)
+    end = start_run(open_project(str(sample.root)), LaneScope.EPIC, "1", on_event=told)
     return end, kinds
 
 

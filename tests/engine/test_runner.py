@@ -11,6 +11,7 @@ import pytest
 
 from bmad_autopilot import run_epic_to_completion, run_story_to_completion
 from bmad_autopilot.core.errors import AutopilotError, ConflictError, UsageError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.lane import Lane, lane_from_json
 from bmad_autopilot.engine.restart import restart_story
 from bmad_autopilot.engine.resume import resume_fork
@@ -127,7 +128,7 @@ def test_an_answer_that_was_only_recorded_reaches_the_agents_file_when_it_is_tak
             state = read_agent_state(asked.question.state_file)
             found.extend(one.answer for one in (state.questions if state else ()))
 
-    assert start_run(open_project(str(sample.root)), "story", "1-1", on_event=told).status == "completed"
+    assert start_run(open_project(str(sample.root)), LaneScope.STORY, "1-1", on_event=told).status == "completed"
     assert found == [asked.question.options[0]]
 
 
@@ -166,7 +167,7 @@ def test_a_question_about_checks_names_the_command_and_where_its_output_is(tmp_p
 @pytest.mark.parametrize("scope", ["story", "step"])
 def test_a_story_that_was_skipped_is_not_done(tmp_path: Path, scope: str) -> None:
     sample = LaneProject(tmp_path / "p", "no-change")
-    if scope == "step":
+    if scope is LaneScope.STEP:
         sample.run("step")
     ran = sample.run(scope, person=Person("skip"))
     assert (ran.end.status, ran.end.exit_code, sample.row("1-1")) == ("not-done", 1, "blocked")
@@ -255,7 +256,7 @@ def test_a_pause_asked_for_during_a_storys_last_step_begins_nothing_of_the_epic(
         if kind == "call":
             write_request(folder, ControlRequest.PAUSE)
 
-    end = start_run(open_project(str(sample.root)), "epic", "1", on_event=told)
+    end = start_run(open_project(str(sample.root)), LaneScope.EPIC, "1", on_event=told)
     assert (end.status, end.exit_code) == ("paused", 3)
     assert log.count("call") == 1
     assert sample.row("1-2") == "backlog"
@@ -461,7 +462,7 @@ def test_a_file_as_large_as_it_may_be_is_kept_whole(tmp_path: Path) -> None:
     text = "\n".join(lines)
     assert MAX_BYTES - 2000 < len(text) < MAX_BYTES
     found = parse_step_file(TextFile("flow.yaml", text.encode()))
-    lane = Lane("workflow", found.workflow.name, None, found.workflow)
+    lane = Lane(LaneScope.WORKFLOW, found.workflow.name, None, found.workflow)
     entry = Journal(str(tmp_path), lambda value: value).append("run", variables=found.variables, **lane.to_json())
     assert lane_from_json(entry.data).workflow == found.workflow
     assert entry.data["variables"] == found.variables

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot.board.sprint_status import read_board
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.runner import start_run
 from bmad_autopilot.project.project import open_project
 from tests.real.claude_server import Refuse, Reply, Say, Use
@@ -81,7 +82,7 @@ class StoryBench:
 
     def run(self, person: Person | None = None) -> RecordedRun:
         """To its end; what is told of it is what its journal holds, whoever wrote that."""
-        end = start_run(open_project(str(self.root)), "story", KEY, on_event=lambda *_: None, human=person)
+        end = start_run(open_project(str(self.root)), LaneScope.STORY, KEY, on_event=lambda *_: None, human=person)
         lines = (Path(end.folder) / "journal.jsonl").read_text().splitlines()
         return RecordedRun(end, [(entry["kind"], entry["data"]) for entry in map(json.loads, lines)])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bmad_autopilot.board.sprint_status import read_board
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.runner import RunEnd, start_run
 from bmad_autopilot.project.project import open_project
 from bmad_autopilot.sim.sample import make_sample, scripted_agent_command
@@ -59,7 +60,9 @@ class LaneProject:
         def record_event(kind: str, data: Mapping[str, Any], at: float) -> None:
             log.append((kind, dict(data)))
 
-        end = start_run(open_project(str(self.root)), scope, key, on_event=record_event, human=person, **options)
+        end = start_run(
+            open_project(str(self.root)), LaneScope(scope), key, on_event=record_event, human=person, **options
+        )
         return RecordedRun(end, log)
 
     def git(self, *arguments: str) -> str:

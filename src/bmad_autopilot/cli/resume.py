@@ -11,6 +11,7 @@ import click
 from ..board.overview import epic_views
 from ..board.sprint_status import Row, read_board
 from ..core.errors import EXIT_DONE, FileError, UsageError
+from ..core.lane_scope import LaneScope
 from ..core.statuses import DONE
 from ..engine.run_setup import ForeignRunActive
 from ..project.project import Project
@@ -159,7 +160,7 @@ def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], 
     rows = [row for row in view.stories if row.meaning != DONE]
     title = f"{view.key}, left by {left.tool}: {len(rows)} of {len(view.stories)} stories left"
     options = RunOptions(as_json=as_json, unattended=unattended, adopt=True)
-    run(ctx, facts, RunRequest("epic", view.key, title, rows), options)
+    run(ctx, facts, RunRequest(LaneScope.EPIC, view.key, title, rows), options)
 
 
 def _print_protocol_resume(ctx: click.Context, project: Project, run: Run, *, as_json: bool) -> None:

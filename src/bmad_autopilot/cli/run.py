@@ -7,6 +7,7 @@ import click
 from ..board.overview import next_action
 from ..board.sprint_status import find_row
 from ..core.errors import EXIT_DONE, EXIT_HUMAN, UsageError, command
+from ..core.lane_scope import LaneScope
 from ..core.next_action import Action
 from ..core.statuses import DONE
 from ..views.format import pluralize
@@ -32,7 +33,7 @@ def run_story(ctx: click.Context, key: str, dry_run: bool, options: RunOptions) 
         return
     from .run_session import RunRequest, run
 
-    run(ctx, facts, RunRequest("story", row.key, f"{row.key}, to done", [row]), options)
+    run(ctx, facts, RunRequest(LaneScope.STORY, row.key, f"{row.key}, to done", [row]), options)
 
 
 # bmad run-epic
@@ -61,7 +62,7 @@ def run_epic(
     looks_back = (options.retrospective or facts.project.config.retrospective) == "run"
     then = ", then its retrospective" if looks_back and view.retrospective else ""
     title = f"{view.key}: {len(left)} of {len(view.stories)} stories left{then}"
-    run(ctx, facts, RunRequest("epic", view.key, title, left), options)
+    run(ctx, facts, RunRequest(LaneScope.EPIC, view.key, title, left), options)
 
 
 # bmad next
@@ -116,7 +117,7 @@ def _run_next_step(
     run(
         ctx,
         facts,
-        RunRequest("step", action.story_id, next_story_step(facts).sentence, rows, confirm=not yes),
+        RunRequest(LaneScope.STEP, action.story_id, next_story_step(facts).sentence, rows, confirm=not yes),
         options,
     )
 

@@ -15,6 +15,7 @@ from ..agents.attempt import read_call_spec
 from ..agents.verdicts import read_verdict
 from ..board.sprint_status import Row
 from ..core.errors import EXIT_FAILED, AutopilotError, FileError
+from ..core.lane_scope import LaneScope
 from ..engine.policy import check_commands, with_base_settings
 from ..engine.run_setup import Caps, DirtyTree, ForeignRunActive
 from ..engine.runner import RunEnd, start_run
@@ -119,7 +120,7 @@ MAX_KEY_WIDTH = 28  # columns; story keys are aligned up to this width
 class RunRequest(NamedTuple):
     """What a command asks to run."""
 
-    scope: str  # epic, story, step
+    scope: LaneScope  # an epic, a story or a step
     key: str
     title: str
     rows: list[Row]
@@ -130,7 +131,9 @@ def run(ctx: click.Context, facts: ProjectFacts, request: RunRequest, options: R
     gc.enable()  # it may run all night
     refuse_duplicates(facts, request.rows)
     project = with_base_settings(facts.project, lambda kind, data, at: None)  # start_run reports its notices
-    planned = preview_run(project, request.title, request.rows, options, first_only=request.scope == "step")
+    planned = preview_run(
+        project, request.title, request.rows, options, first_only=request.scope is LaneScope.STEP
+    )
     before = next((run for run in _unfinished(project) if run.target == request.key), None)
     other_run = offer_resume(project, request) if _is_interactive() and not options.as_json else None
     if other_run is not None:

@@ -11,6 +11,8 @@ from ..board.overview import EpicView, epic_views, next_action
 from ..board.sprint_status import Board, action_items, read_board
 from ..core.errors import AutopilotError, FileError, command
 from ..core.journal_fold import fold
+from ..core.lane_scope import LaneScope
+from ..core.run_ending import RunEnding
 from ..core.run_record import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, OPTIONAL, READY, REVIEW
 from ..engine.autopilot.checkouts import open_lane_project
@@ -118,7 +120,7 @@ def summarise_flow(project: Project, end: RunEnd) -> RunSummary:
         tokens=run.tokens,
         questions=tuple(own),
         hand_over=takeover_lines(project.config, lane, run, project.root.checkout)
-        if end.status == "handed-over"
+        if end.status is RunEnding.HANDED_OVER
         else (),
         next=tuple(_next_for_flow(project, end, status)),
         kind="steps",
@@ -147,9 +149,9 @@ def _next_for_flow(project: Project, end: RunEnd, status: FlowStatus | None) -> 
     if status is None:
         return [("bmad flow", "what is wrong with its state file")]
     step, part = status.step, status.part
-    if end.status == "session-over" and step is not None and part is not None:
+    if end.status is RunEnding.SESSION_OVER and step is not None and part is not None:
         return [("bmad flow run", f"starts it: step {part.number}, {step.name}")]
-    if end.status == "handed-over":
+    if end.status is RunEnding.HANDED_OVER:
         return [(command("flow", "run"), "then go on from there")]
     return list(next_flow_step(project, status).commands)
 
@@ -182,7 +184,7 @@ def summarise_workflow(project: Project, end: RunEnd) -> RunSummary:
         tokens=run.tokens,
         questions=tuple(SummaryQuestion(question.story, first_line(question.summary)) for question in asked),
         hand_over=takeover_lines(project.config, lane, run, project.root.checkout)
-        if end.status == "handed-over"
+        if end.status is RunEnding.HANDED_OVER
         else (),
         next=tuple(_next_for_workflow(end, [OpenQuestion(question, end.run_id, 0.0) for question in asked])),
         kind="steps",
@@ -199,7 +201,7 @@ def _output(project: Project, end: RunEnd) -> str:
 def _next_for_workflow(end: RunEnd, waits: list[OpenQuestion]) -> list[Command]:
     if waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), ("bmad resume", "then go on")]
-    if end.status == "completed":
+    if end.status is RunEnding.COMPLETED:
         return []
     return [("bmad resume", "go on where it stood")]
 
@@ -258,26 +260,26 @@ def _board(project: Project) -> Board | None:
 
 
 def _target(lane: Lane) -> str:
-    return f"the next step of {lane.key}" if lane.scope == "step" else lane.key
+    return f"the next step of {lane.key}" if lane.scope is LaneScope.STEP else lane.key
 
 
 def _stories(lane: Lane, epics: list[EpicView]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     rows = [row for epic in epics for row in epic.stories]
-    own = [row for row in rows if (row.epic == lane.epic if lane.scope == "epic" else row.key == lane.key)]
+    own = [row for row in rows if (row.epic == lane.epic if lane.scope is LaneScope.EPIC else row.key == lane.key)]
     done = tuple(row.key for row in own if row.meaning == DONE)
     return done, tuple((row.key, row.status.raw) for row in own if row.meaning != DONE)
 
 
 def _retrospective(lane: Lane, epics: list[EpicView]) -> str:
     epic = next((epic for epic in epics if epic.number == lane.epic), None)
-    retro = epic.retrospective if epic and lane.scope == "epic" and lane.retrospective != "never" else None
+    retro = epic.retrospective if epic and lane.scope is LaneScope.EPIC and lane.retrospective != "never" else None
     is_open = retro is not None and retro.meaning == OPTIONAL and epic is not None and epic.is_closed
     return retro.key if retro and is_open else ""
 
 
 def _retrospective_problem(end: RunEnd) -> str:
     """Why the retrospective produced no document: it stopped to ask, or it failed."""
-    record = end.record.stories.get(end.lane.key) if end.lane.scope == "epic" else None
+    record = end.record.stories.get(end.lane.key) if end.lane.scope is LaneScope.EPIC else None
     ended = record.last_outcome if record else None
     finding = str(ended.get("finding", "")) if ended else ""
     if ended is None or finding == "good":
@@ -289,10 +291,10 @@ def _retrospective_problem(end: RunEnd) -> str:
 
 
 def _reason(end: RunEnd, left: tuple[tuple[str, str], ...]) -> str:
-    if end.status == "pending":
+    if end.status is RunEnding.PENDING:
         number = f"#{end.record.delivery.pull} " if end.record.delivery.pull else ""
         return f"{number}waits for {(end.record.delivery.current_wait or {}).get('why') or 'its turn'}"
-    if end.status != "not-done":
+    if end.status is not RunEnding.NOT_DONE:
         return ""
     story = end.record.stories.get(end.lane.key)
     if story is not None and story.skipped:
@@ -323,7 +325,7 @@ def _count_deferred(project: Project) -> int:
 
 
 def _is_handed_over(end: RunEnd) -> bool:
-    return end.status == "handed-over"
+    return end.status is RunEnding.HANDED_OVER
 
 
 def _has_running_agent(end: RunEnd) -> bool:
@@ -341,30 +343,30 @@ def _next_for_run(end: RunEnd, epics: list[EpicView], waits: list[OpenQuestion],
     lane = end.lane
     next_command = resume_command_for(lane.delivery is not None, lane.session)
     story = next(reversed(end.record.stories), lane.key)
-    if end.status in ("waiting", "left", "paused") and waits:
+    if end.status in (RunEnding.WAITING, RunEnding.DETACHED, RunEnding.PAUSED) and waits:
         return [(waits[0].command, "answer it (bmad questions shows it whole)"), (next_command, "then go on")]
-    if end.status == "handed-over":
+    if end.status is RunEnding.HANDED_OVER:
         row = command("board", "set", story, REVIEW)
         return [
             (row, "say how far you have brought it, if it has moved"),
             (next_command, "then go on from there"),
         ]
-    if end.status == "waiting":
+    if end.status is RunEnding.WAITING:
         return [(next_command, "once it can go on")]
-    if end.status == "pending":
+    if end.status is RunEnding.PENDING:
         look = [("bmad pr status", "how it stands")] if end.record.delivery.pull else []
         return [(next_command, "watch it, and go on with the epics meanwhile"), *look]
-    if end.status == "not-done" and story in end.record.stories:
+    if end.status is RunEnding.NOT_DONE and story in end.record.stories:
         return [
             (command("board", "set", story, READY), "let it be worked on again"),
             *_next_work(lane, epics, retro),
         ]
-    if end.status in ("left", "paused"):
+    if end.status.is_stopped:
         stop = (command("agent", "cancel", story), "or stop its agent; what it did is kept")
         return [(next_command, "go on where it stood"), *([stop] if _has_running_agent(end) else [])]
-    if end.status == "failed" and lane.delivery is not None:
+    if end.status is RunEnding.FAILED and lane.delivery is not None:
         return [(f"{next_command} --continue", "go on after all")]
-    if end.status == "failed":
+    if end.status is RunEnding.FAILED:
         return [(next_command, "go on after all"), (command("restart", story), "or begin the story anew")]
     return _next_work(lane, epics, retro)
 
@@ -379,6 +381,6 @@ def _next_work(lane: Lane, epics: list[EpicView], retro: str) -> list[Command]:
     if action is None:
         return found or [("bmad status", "nothing is left to do")]
     epic = next(epic for epic in epics if any(row.key == action.story_id for row in epic.stories))
-    if lane.scope == "epic" and epic.number:
+    if lane.scope is LaneScope.EPIC and epic.number:
         return [*found, (command("run-epic", epic.number), f"the next epic: {action.story_id} comes first")]
     return [*found, ("bmad next", f"{action.type} {action.story_id}")]

@@ -5,12 +5,18 @@ Each kind of entry has one handler. Unknown entries are ignored, so that an olde
 from collections.abc import Callable, Iterable
 
 from . import run_record
+from .answers import AnswerMeaning, read_meaning
 from .run_record import CallRecord, CheckRecord, Data, RunRecord, StepRecord, StoryRecord, apply_delivery_answer
 
 # Answers of a person.
 
 # After these answers failed checks run again: the person may have fixed something outside the code.
-_RECHECK_ANSWERS = ("recheck", "more-fixes", "more-pull-rounds", "hand-over")
+_RECHECK_ANSWERS = (
+    AnswerMeaning.RECHECK,
+    AnswerMeaning.MORE_FIXES,
+    AnswerMeaning.MORE_PULL_ROUNDS,
+    AnswerMeaning.HAND_OVER,
+)
 
 
 def apply_answer(run: RunRecord, data: Data, at: float) -> None:
@@ -18,49 +24,52 @@ def apply_answer(run: RunRecord, data: Data, at: float) -> None:
     run.question = None
     run.answers.append({**asked, **data, "at": at})
     run.question_turn += 1
-    means = str(data.get("means", ""))
+    means = read_meaning(data.get("means", ""))
     apply_delivery_answer(run.delivery, means, asked)
     story = run.stories.get(str(asked.get("story", "")))
-    if asked.get("stage") and means in ("go-on", "hand-over"):
+    if asked.get("stage") and means in (AnswerMeaning.CONTINUE, AnswerMeaning.HAND_OVER):
         run.passed_checkpoints.add(f"{asked['stage']}:{asked['story']}")
-    if means in ("new-settings", "old-settings"):
-        run.settings, run.keeps_initial_settings = str(asked.get("settings", "")), means == "old-settings"
-    elif means in ("close", "leave"):
+    if means in (AnswerMeaning.NEW_SETTINGS, AnswerMeaning.OLD_SETTINGS):
+        run.settings, run.keeps_initial_settings = (
+            str(asked.get("settings", "")),
+            means is AnswerMeaning.OLD_SETTINGS,
+        )
+    elif means in (AnswerMeaning.CLOSE_EPIC, AnswerMeaning.LEAVE_EPIC):
         run.excluded_stories_answer = means
-    elif means == "once-more":
+    elif means is AnswerMeaning.REPEAT_STEP:
         run.story(str(asked["story"])).repeat_step = str(asked["step"])
-    elif means == "more":
+    elif means is AnswerMeaning.MORE_BUDGET:
         run.allowance += 1.0
         run.hours_counted_from = at
     elif story is not None:
         # A workflow has no board row that shows how far the person got: the step is called again.
-        is_step = means == "hand-over" and asked.get("about") == "workflow"
-        _apply_story_answer(story, "again" if is_step else means)
+        is_step = means is AnswerMeaning.HAND_OVER and asked.get("about") == "workflow"
+        _apply_story_answer(story, AnswerMeaning.AGAIN if is_step else means)
     if means in _RECHECK_ANSWERS:
         run.checks = {code: check for code, check in run.checks.items() if check.passed and not check.is_disturbed}
         run.last_check = None
 
 
-def _apply_story_answer(story: StoryRecord, means: str) -> None:
+def _apply_story_answer(story: StoryRecord, means: AnswerMeaning) -> None:
     step = story.steps[-1] if story.steps else None
-    if means in ("skip", "hand-over") and step and step.is_open:
+    if means in (AnswerMeaning.SKIP, AnswerMeaning.HAND_OVER) and step and step.is_open:
         step.closed = True
-    if means == "skip":
+    if means is AnswerMeaning.SKIP:
         story.skipped = True
-    elif means == "drop" and step:
+    elif means is AnswerMeaning.DROP and step:
         step.closed = True
-    elif means == "hand-over":
+    elif means is AnswerMeaning.HAND_OVER:
         story.passed_steps = []
         if step and step.last_call:
             step.last_call.handed_over = True
-    elif means == "more-rounds":
+    elif means is AnswerMeaning.MORE_ROUNDS:
         story.rounds_counted_from = story.round + 1
-    elif means == "more-fixes":
+    elif means is AnswerMeaning.MORE_FIXES:
         story.fixes, story.rounds_counted_from = 0, story.round + 1
-    elif means in ("again", "extend") and step:
-        step.extensions += means == "extend"
+    elif means in (AnswerMeaning.AGAIN, AnswerMeaning.EXTEND) and step:
+        step.extensions += means is AnswerMeaning.EXTEND
         _ask_next_or_retry(step)
-    elif means == "otherwise" and step and step.last_call and step.last_call.outcome:
+    elif means is AnswerMeaning.OTHERWISE and step and step.last_call and step.last_call.outcome:
         step.last_call.outcome = {**step.last_call.outcome, **(step.last_call.outcome.get("otherwise") or {})}
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .answers import AnswerMeaning
+
 # Delivery of the epic to the base branch.
 
 Data = Mapping[str, Any]
@@ -163,13 +165,13 @@ def record_round_commit(record: DeliveryRecord, story: str, sha: str) -> None:
         record.head, record.has_new_content = sha, True
 
 
-def apply_delivery_answer(record: DeliveryRecord, means: str, asked: Data) -> None:
+def apply_delivery_answer(record: DeliveryRecord, means: AnswerMeaning, asked: Data) -> None:
     """Reset the counters and failures that a person's answer allows to start again."""
-    if means == "more-pull-rounds":
+    if means is AnswerMeaning.MORE_PULL_ROUNDS:
         record.rounds_counted_from = len(record.rounds)
-    elif means == "more-bases":
+    elif means is AnswerMeaning.MORE_BASES:
         record.base_merges = 0
-    elif means == "merged-fine":
+    elif means is AnswerMeaning.ACCEPT_MERGE:
         record.proof = "accepted"
     record.refused_effects.clear()  # any answer allows another try
     record.failed_effects.clear()

@@ -100,6 +100,45 @@ class EpicPhase(StrEnum):
     DONE = "DONE"
 
 
+class RoundCause(StrEnum):
+    """Of NEW_ROUND: what sent the story back."""
+
+    REVIEW = "review"
+    CHECKS = "checks"
+
+
+class CommitKind(StrEnum):
+    """Of COMMIT: what is committed."""
+
+    STORY = "story"  # a finished or skipped story
+    REVIEW_ROUND = "review-round"  # the work that a review sent back
+    CLEAN_TREE = "clean-tree"  # open changes before a step whose skill requires a clean tree
+    EPIC = "epic"  # the closed epic's row, or its retrospective
+    FLOW_STEP = "flow-step"  # the output of a completed flow step
+
+
+class FixInput(StrEnum):
+    """Of START_FIX_ROUND: what the agent gets to fix."""
+
+    FEEDBACK = "feedback"  # review threads, and logs of failed checks on the forge
+    CHECKS = "checks"  # output of the project's own checks
+    CONFLICT = "conflict"  # files in conflict with the base
+
+
+class PullWait(StrEnum):
+    """Of WAIT_FOR_PULL: what the pull request waits for."""
+
+    NOTHING = ""
+    QUEUE = "queue"
+    CHECKS = "checks"
+    REVIEW = "review"
+    THREADS = "threads"  # threads that a person must resolve
+    PERSON = "person"  # a person must merge it or mark it as ready
+    APPROVAL = "approval"
+    TURN = "turn"  # another lane merges
+    BRANCH_RULES = "branch-rules"
+
+
 class WakeSource(StrEnum):
     """An event that can end a wait early."""
 
@@ -127,6 +166,11 @@ class Rule(NamedTuple):
     question: str = ""
     wait: WaitSpec | None = None
     phase: EpicPhase | None = None  # phase of the bash autopilot, if the rule belongs to one
+    round_cause: RoundCause = RoundCause.REVIEW
+    commit_kind: CommitKind = CommitKind.STORY
+    fix_input: FixInput = FixInput.FEEDBACK
+    pull_wait: PullWait = PullWait.NOTHING
+    needs_turn: bool = False  # of MERGE_BASE: only while this lane has the merge turn
 
 
 def when(**facts: object) -> Mapping[str, FactValues]:
@@ -152,9 +196,23 @@ def _delivery_rule(
     question: str = "",
     wait: WaitSpec | None = None,
     /,
+    *,
+    fix_input: FixInput = FixInput.FEEDBACK,
+    pull_wait: PullWait = PullWait.NOTHING,
+    needs_turn: bool = False,
     **facts: object,
 ) -> Rule:
-    return Rule(name, when(delivery=DeliveryFact.ON, **facts), action, question, wait, phase)
+    return Rule(
+        name,
+        when(delivery=DeliveryFact.ON, **facts),
+        action,
+        question,
+        wait,
+        phase,
+        fix_input=fix_input,
+        pull_wait=pull_wait,
+        needs_turn=needs_turn,
+    )
 
 
 DELIVERY_RULES: tuple[Rule, ...] = (
@@ -193,7 +251,14 @@ DELIVERY_RULES: tuple[Rule, ...] = (
     _delivery_rule(
         "unfit-elsewhere", RuleAction.CHECK_OUT, EpicPhase.FIX_ISSUES, "", _TREE, gate=GateFact.CODE, here=False
     ),
-    _delivery_rule("unfit", RuleAction.START_FIX_ROUND, EpicPhase.FIX_ISSUES, gate=GateFact.CODE, rounds=True),
+    _delivery_rule(
+        "unfit",
+        RuleAction.START_FIX_ROUND,
+        EpicPhase.FIX_ISSUES,
+        gate=GateFact.CODE,
+        rounds=True,
+        fix_input=FixInput.CHECKS,
+    ),
     _delivery_rule(
         "unfit-for-good", RuleAction.ASK, EpicPhase.BLOCKED, "unfit", gate=(GateFact.CODE, GateFact.SAME)
     ),
@@ -204,7 +269,13 @@ DELIVERY_RULES: tuple[Rule, ...] = (
     _delivery_rule("unlabelled", RuleAction.LABEL, EpicPhase.CREATE_PR, labelled=False),
     _delivery_rule("stacked", RuleAction.RETARGET, EpicPhase.CREATE_PR, aim=False),
     _delivery_rule(
-        "in-the-queue", RuleAction.WAIT_FOR_PULL, EpicPhase.MERGE_PR, "", _PULL, merge=MergeFact.QUEUED
+        "in-the-queue",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.MERGE_PR,
+        "",
+        _PULL,
+        merge=MergeFact.QUEUED,
+        pull_wait=PullWait.QUEUE,
     ),
     _delivery_rule(
         "conflict-elsewhere",
@@ -221,6 +292,7 @@ DELIVERY_RULES: tuple[Rule, ...] = (
         EpicPhase.FIX_ISSUES,
         base=BaseFact.RESOLVABLE,
         rounds=True,
+        fix_input=FixInput.CONFLICT,
     ),
     _delivery_rule(
         "conflict",
@@ -266,7 +338,15 @@ DELIVERY_RULES: tuple[Rule, ...] = (
     _delivery_rule("checks-stopped", RuleAction.ASK, EpicPhase.BLOCKED, "ci", ci=CiFact.STOPPED),
     _delivery_rule("checks-late", RuleAction.ASK, EpicPhase.BLOCKED, "ci-late", ci=CiFact.OVERDUE),
     _delivery_rule("checks-missing", RuleAction.ASK, EpicPhase.BLOCKED, "no-checks", ci=CiFact.NONE),
-    _delivery_rule("checks-run", RuleAction.WAIT_FOR_PULL, EpicPhase.WAIT_COPILOT, "", _PULL, ci=CiFact.PENDING),
+    _delivery_rule(
+        "checks-run",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.WAIT_COPILOT,
+        "",
+        _PULL,
+        ci=CiFact.PENDING,
+        pull_wait=PullWait.CHECKS,
+    ),
     _delivery_rule(
         "review-silent", RuleAction.ASK, EpicPhase.WAIT_COPILOT, "silence", review=RequestedReviewFact.OVERDUE
     ),
@@ -277,6 +357,7 @@ DELIVERY_RULES: tuple[Rule, ...] = (
         "",
         _PULL,
         review=RequestedReviewFact.PENDING,
+        pull_wait=PullWait.REVIEW,
     ),
     _delivery_rule("approval-late", RuleAction.ASK, EpicPhase.BLOCKED, "approval-late", merge=MergeFact.OVERDUE),
     _delivery_rule(
@@ -286,20 +367,53 @@ DELIVERY_RULES: tuple[Rule, ...] = (
         "",
         _PULL,
         threads=ThreadsFact.UNTRUSTED,
+        pull_wait=PullWait.THREADS,
     ),
-    _delivery_rule("by-hand", RuleAction.WAIT_FOR_PULL, EpicPhase.WAIT_COPILOT, "", _PULL, merge=MergeFact.MANUAL),
+    _delivery_rule(
+        "by-hand",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.WAIT_COPILOT,
+        "",
+        _PULL,
+        merge=MergeFact.MANUAL,
+        pull_wait=PullWait.PERSON,
+    ),
     _delivery_rule(
         "robot-due", RuleAction.START_AUTO_APPROVE, EpicPhase.WAIT_COPILOT, merge=MergeFact.UNAPPROVED, robot=False
     ),
     _delivery_rule(
-        "unapproved", RuleAction.WAIT_FOR_PULL, EpicPhase.WAIT_COPILOT, "", _PULL, merge=MergeFact.UNAPPROVED
+        "unapproved",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.WAIT_COPILOT,
+        "",
+        _PULL,
+        merge=MergeFact.UNAPPROVED,
+        pull_wait=PullWait.APPROVAL,
     ),
     # Green, answered, approved. One merge at a time: each moves the base of all other lanes.
-    _delivery_rule("not-its-turn", RuleAction.WAIT_FOR_PULL, EpicPhase.MERGE_PR, "", _PULL, turn=False),
+    _delivery_rule(
+        "not-its-turn",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.MERGE_PR,
+        "",
+        _PULL,
+        turn=False,
+        pull_wait=PullWait.TURN,
+    ),
     _delivery_rule("base-restless", RuleAction.ASK, EpicPhase.BLOCKED, "base-restless", base=BaseFact.UNSTABLE),
-    _delivery_rule("base-moved", RuleAction.MERGE_BASE, EpicPhase.MERGE_PR, "", _TREE, base=BaseFact.MOVED),
+    _delivery_rule(
+        "base-moved", RuleAction.MERGE_BASE, EpicPhase.MERGE_PR, "", _TREE, base=BaseFact.MOVED, needs_turn=True
+    ),
     # Never bypass a branch rule, even if our login could.
-    _delivery_rule("blocked", RuleAction.WAIT_FOR_PULL, EpicPhase.MERGE_PR, "", _PULL, merge=MergeFact.BLOCKED),
+    _delivery_rule(
+        "blocked",
+        RuleAction.WAIT_FOR_PULL,
+        EpicPhase.MERGE_PR,
+        "",
+        _PULL,
+        merge=MergeFact.BLOCKED,
+        pull_wait=PullWait.BRANCH_RULES,
+    ),
     _delivery_rule("merge-refused", RuleAction.ASK, EpicPhase.BLOCKED, "merge-refused", merge=MergeFact.REFUSED),
     _delivery_rule("merge", RuleAction.MERGE, EpicPhase.MERGE_PR),
 )
@@ -309,7 +423,7 @@ DELIVERY_RULES: tuple[Rule, ...] = (
 
 # Commit the output of a step before asking about the next one.
 FLOW_RULES: tuple[Rule, ...] = (
-    Rule("flow-commit", when(commit=CommitFact.STEP), RuleAction.COMMIT),
+    Rule("flow-commit", when(commit=CommitFact.STEP), RuleAction.COMMIT, commit_kind=CommitKind.FLOW_STEP),
     Rule("flow-failed", when(decision=DecisionFact.FAILED), RuleAction.ASK, "flow-failed"),
     Rule("flow-boundary", when(decision=DecisionFact.BOUNDARY), RuleAction.ASK, "boundary"),
     Rule(
@@ -426,7 +540,12 @@ TABLE: tuple[Rule, ...] = (
         "human-checkpoint",
     ),
     Rule("epic-over", when(target=TargetFact.FINISHED, epic=EpicFact.OPEN), RuleAction.CLOSE_EPIC),
-    Rule("epic-to-commit", when(target=TargetFact.FINISHED, commit=CommitFact.DUE), RuleAction.COMMIT),
+    Rule(
+        "epic-to-commit",
+        when(target=TargetFact.FINISHED, commit=CommitFact.DUE),
+        RuleAction.COMMIT,
+        commit_kind=CommitKind.EPIC,
+    ),
     Rule(
         "retrospective-asked",
         when(target=TargetFact.FINISHED, call=CallFact.ASKED, attended=True),
@@ -466,7 +585,12 @@ TABLE: tuple[Rule, ...] = (
         "failed",
     ),
     Rule("good-unchecked", when(call=CallFact.SUCCEEDED, gate=GateFact.DUE), RuleAction.CHECK),
-    Rule("good-but-broken", when(call=CallFact.SUCCEEDED, gate=GateFact.CODE, rounds=True), RuleAction.NEW_ROUND),
+    Rule(
+        "good-but-broken",
+        when(call=CallFact.SUCCEEDED, gate=GateFact.CODE, rounds=True),
+        RuleAction.NEW_ROUND,
+        round_cause=RoundCause.CHECKS,
+    ),
     Rule(
         "good-but-broken-again",
         when(call=CallFact.SUCCEEDED, gate=(GateFact.CODE, GateFact.SAME)),
@@ -484,7 +608,12 @@ TABLE: tuple[Rule, ...] = (
     Rule("good", when(call=CallFact.SUCCEEDED), RuleAction.ACCEPT),
     Rule("changes-row", when(call=CallFact.CHANGES, row=RowFact.DUE), RuleAction.SET_ROW),
     Rule("changes-without-end", when(call=CallFact.CHANGES, rounds=False), RuleAction.ASK, "rounds"),
-    Rule("changes-commit", when(call=CallFact.CHANGES, commit=CommitFact.DUE), RuleAction.COMMIT),
+    Rule(
+        "changes-commit",
+        when(call=CallFact.CHANGES, commit=CommitFact.DUE),
+        RuleAction.COMMIT,
+        commit_kind=CommitKind.REVIEW_ROUND,
+    ),
     Rule("changes", when(call=CallFact.CHANGES), RuleAction.NEW_ROUND),
     # All steps of the story are done.
     Rule("finished-row", when(step=StepFact.NONE, row=RowFact.DUE), RuleAction.SET_ROW),
@@ -511,7 +640,12 @@ TABLE: tuple[Rule, ...] = (
     Rule("restless", when(step=_GATED_STEPS, gate=GateFact.UNSTABLE), RuleAction.ASK, "restless"),
     Rule("through", when(step=StepFact.ALL_DONE), RuleAction.ACCEPT),
     Rule("row-first", when(step=(StepFact.WORK, StepFact.REVIEW), row=RowFact.DUE), RuleAction.SET_ROW),
-    Rule("tidy-first", when(step=(StepFact.WORK, StepFact.REVIEW), tidy=False), RuleAction.COMMIT),
+    Rule(
+        "tidy-first",
+        when(step=(StepFact.WORK, StepFact.REVIEW), tidy=False),
+        RuleAction.COMMIT,
+        commit_kind=CommitKind.CLEAN_TREE,
+    ),
     Rule("slot", when(step=(StepFact.WORK, StepFact.REVIEW), slot=False), RuleAction.WAIT_FOR_SLOT, wait=_SLOT),
     Rule("call", when(step=(StepFact.WORK, StepFact.REVIEW)), RuleAction.CALL_AGENT),
     # No rule matched: a gap in the table becomes a question, not an exception.

@@ -20,6 +20,7 @@ from ..board.sprint_status import Board, Row, find_row, read_board
 from ..board.sprint_status_writer import set_status
 from ..core.errors import ConflictError, FileError, UsageError
 from ..core.facts import CallFact
+from ..core.lane_scope import LaneScope
 from ..core.results import ExecutionResult
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, RowKind
 from ..core.step_output import StepOutput
@@ -363,7 +364,7 @@ def _judge(task: DispatchedTask, folder: str, done: FinishedCall) -> tuple[Evide
     config = task.project.config
     before = _kept_branch(folder)
     branch = task.branch or before or ""
-    lane = Lane("step", task.story, None, PIPELINES["lean"], branch, unprotected=config.unprotected)
+    lane = Lane(LaneScope.STEP, task.story, None, PIPELINES["lean"], branch, unprotected=config.unprotected)
     site = CallSite(
         task.project,
         git,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..core.lane_scope import LaneScope
 from ..workflows.workflow import Workflow, workflow_from_json, workflow_to_json
 
 # How an epic is delivered: the relevant settings, frozen with its lane.
@@ -49,9 +50,7 @@ def plan_from_json(data: Mapping[str, Any] | None) -> DeliveryPlan | None:
 
 
 class Lane(NamedTuple):
-    # epic, story, step (a single step of one story), workflow (a file of steps, no board), or flow (a workflow
-    # whose completed steps are detected in the project's folder)
-    scope: str
+    scope: LaneScope
     key: str  # the epic's, the story's or the workflow's
     epic: str | None  # the epic's number
     workflow: Workflow
@@ -77,11 +76,11 @@ class Lane(NamedTuple):
     @property
     def is_workflow(self) -> bool:
         """Whether it has no board; true for a flow too."""
-        return self.scope in ("workflow", "flow")
+        return self.scope in (LaneScope.WORKFLOW, LaneScope.FLOW)
 
     @property
     def is_flow(self) -> bool:
-        return self.scope == "flow"
+        return self.scope is LaneScope.FLOW
 
     def to_json(self) -> dict[str, Any]:
         """Only the number of `dirty` paths is included: the list may be too long for a journal line."""
@@ -94,5 +93,9 @@ def lane_from_json(data: Mapping[str, Any]) -> Lane:
     """Without the `dirty` paths, which `run_setup.load_lane` adds."""
     known = {name: data[name] for name in Lane._fields if name in data and name != "dirty"}
     lists = {name: tuple(data.get(name, ())) for name in ("checks", "unprotected")}
-    own = {"workflow": workflow_from_json(data["workflow"]), "delivery": plan_from_json(data.get("delivery"))}
+    own = {
+        "scope": LaneScope(data["scope"]),
+        "workflow": workflow_from_json(data["workflow"]),
+        "delivery": plan_from_json(data.get("delivery")),
+    }
     return Lane(**{**known, **lists, **own})

@@ -8,13 +8,14 @@ from typing import Any
 from ..core.decide import WAIT_ACTIONS, decide
 from ..core.errors import AutopilotError
 from ..core.journal_fold import apply_entry, fold
+from ..core.run_ending import RunEnding
 from ..core.run_record import RunRecord
+from ..core.transitions import Rule
 from .lane import Lane
 from .observe import observe
 from .perform import perform
 from .ports import Ports
 
-PENDING = "pending"
 MAX_TURNS = 100_000  # of one run's supervisor: a night takes a few thousand
 MAX_REPEATS = 50  # consecutive ticks with the same rule, not counting waits
 
@@ -35,21 +36,23 @@ class LaneLoop:
         at = self.ports.note(kind, {**data, **decision})
         apply_entry(self.run, kind, data, at)
 
-    def run_to_end(self) -> str:
-        """Tick until the lane ends: completed, not-done, failed, left, waiting (for a person),
-        pending (its pull request waits), handed-over."""
-        last, same = "", 0
+    def run_to_end(self) -> RunEnding:
+        """Tick until the lane ends, waits for others, or is left."""
+        last: Rule | None = None
+        same = 0
         for _ in range(MAX_TURNS):
             observation = observe(self.ports, self.lane, self.run)
             rule = decide(observation.facts)
-            same = same + 1 if rule.name == last and rule.action not in WAIT_ACTIONS else 0
+            same = same + 1 if rule is last and rule.action not in WAIT_ACTIONS else 0
             if same > MAX_REPEATS:
                 break
-            last = rule.name
+            last = rule
             self._decided = {"decided": {"rule": rule.name, "facts": observation.facts.non_default()}}
             ending = perform(self, observation, rule)
-            if ending == PENDING and rule.wait is None:
+            if ending is RunEnding.PENDING and rule.wait is None:
                 raise AutopilotError(f"{rule.name} waits, and nothing ends that wait", hint="this is a defect")
             if ending is not None:
                 return ending
-        raise AutopilotError(f"the loop goes round in circles at {last}", hint="bmad status; this is a defect")
+        raise AutopilotError(
+            f"the loop goes round in circles at {last.name if last else ''}", hint="bmad status; this is a defect"
+        )

@@ -10,6 +10,7 @@ from ..board.sprint_status import Row
 from ..board.sprint_status import Row as BoardRow
 from ..core.errors import AutopilotError
 from ..core.facts import BackoffFact, CallFact, Facts, QuestionFact
+from ..core.lane_scope import LaneScope
 from ..core.next_action import choose_action
 from ..core.run_record import CallRecord, Data, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, IN_PROGRESS, PARKED, UNKNOWN, RowKind
@@ -168,7 +169,7 @@ def is_over(story: StoryRecord | None, meaning: str) -> bool:
 
 def stories_of(lane: Lane, rows: Mapping[str, Row]) -> list[Row]:
     """The lane's stories on the board, in natural order."""
-    if lane.scope != "epic":
+    if lane.scope is not LaneScope.EPIC:
         return [rows[lane.key]] if lane.key in rows else []
     own = [row for row in rows.values() if row.kind is RowKind.STORY and row.epic == lane.epic]
     return sorted(own, key=lambda row: row.order)

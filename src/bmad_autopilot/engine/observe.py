@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ..board.sprint_status import Row as BoardRow
+from ..core.answers import AnswerMeaning
 from ..core.errors import FileError
 from ..core.facts import (
     BackoffFact,
@@ -18,6 +19,7 @@ from ..core.facts import (
     StepFact,
     TargetFact,
 )
+from ..core.lane_scope import LaneScope
 from ..core.run_record import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, RowKind, read_status
 from ..core.step_output import StepOutput
@@ -69,7 +71,7 @@ def observe_workflow(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> 
 
 
 def skipped_steps(run: RunRecord, story: StoryRecord) -> set[str]:
-    left_out = {one.get("number") for one in run.answers if one.get("means") == "skip"}
+    left_out = {one.get("number") for one in run.answers if one.get("means") == AnswerMeaning.SKIP}
     return {step.step for step in story.steps if step.number in left_out}
 
 
@@ -209,7 +211,7 @@ def _in_story(
     observation = Observation(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), position)
     if call in (CallFact.RUNNING, CallFact.ENDED) or facts.question is not QuestionFact.NONE or facts.stop:
         return observation
-    one_step = lane.scope == "step" and run.steps_done > 0
+    one_step = lane.scope is LaneScope.STEP and run.steps_done > 0
     due = story.expected_status if one_step else wanted_status(story, position, call.value)
     observation = observation._replace(wanted_status=due)
     facts = observation.facts._replace(
@@ -348,7 +350,7 @@ def _after_stories(
     rest, until = rest_status(ports, RETROSPECTIVE, retro) if looks_back else (BackoffFact.NONE, None)
     facts = facts._replace(
         target=TargetFact.EXCLUDED
-        if odd and lane.scope == "epic" and not run.excluded_stories_answer
+        if odd and lane.scope is LaneScope.EPIC and not run.excluded_stories_answer
         else TargetFact.FINISHED,
         epic=_epic_after(lane, run, rows, epic),
         call=call_status(ports, retro) if retro else CallFact.NONE,
@@ -370,7 +372,7 @@ def _after_stories(
     observation = Observation(
         facts, rows, record, None, epic, StoryPosition(None, retro), until=until, worktree_problem=why
     )
-    return _at_stage(lane, run, observation, AFTER_EPIC) if lane.scope == "epic" else observation
+    return _at_stage(lane, run, observation, AFTER_EPIC) if lane.scope is LaneScope.EPIC else observation
 
 
 def _epic_commit(run: RunRecord, record: StoryRecord | None) -> CommitFact:
@@ -388,7 +390,7 @@ def _epic_after(lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], epic: 
         return EpicFact.CLOSED
     own = [row for row in rows.values() if row.kind is RowKind.STORY and row.epic == lane.epic]
     over = (DONE,) if run.excluded_stories_answer != "close" else (DONE, PARKED)
-    if lane.scope != "epic" and any(row.meaning not in over for row in own):
+    if lane.scope is not LaneScope.EPIC and any(row.meaning not in over for row in own):
         return EpicFact.UNLISTED
     return EpicFact.OPEN if own else EpicFact.UNLISTED
 
@@ -398,7 +400,7 @@ def _retrospective_due(
 ) -> bool:
     """Once; and again after a person's answer or a transient refusal."""
     again = record is not None and record.retry_due
-    if lane.scope != "epic" or lane.retrospective != "run" or not (run.retrospective is None or again):
+    if lane.scope is not LaneScope.EPIC or lane.retrospective != "run" or not (run.retrospective is None or again):
         return False
     if not has_tries_left(record):
         return False

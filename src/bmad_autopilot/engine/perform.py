@@ -7,8 +7,10 @@ from typing import Any
 
 from ..core.errors import FileError
 from ..core.facts import BackoffFact, CallFact, DeliveryFact
+from ..core.lane_scope import LaneScope
+from ..core.run_ending import RunEnding
 from ..core.statuses import DONE, IN_PROGRESS, RowKind
-from ..core.transitions import Rule, RuleAction
+from ..core.transitions import CommitKind, RoundCause, Rule, RuleAction
 from ..workflows.workflow import RETROSPECTIVE
 from . import agent_calls, questions
 from .agent_calls import start_story
@@ -27,6 +29,7 @@ from .delivery.pull_actions import PERFORMERS as DELIVERING
 from .flows import perform as flows
 from .observation import Loop, Observation
 from .observe import RETRO
+from .ports import CommitOrder
 
 MAX_SUMMARY = 8000
 # Actions that end the attempt to merge, or delay it for long: the merge turn is released.
@@ -39,10 +42,10 @@ _RELEASES_MERGE_TURN = (
 )
 
 
-Performer = Callable[[Loop, Observation, Rule], "str | None"]  # the run's ending, if it has ended
+Performer = Callable[[Loop, Observation, Rule], RunEnding | None]  # the run's ending, if it has ended
 
 
-def perform(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def perform(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     if observation.delivery is not None:
         pull_actions.note_existing_pull(loop, observation.delivery)
     if observation.facts.delivery is DeliveryFact.ON and rule.action in _RELEASES_MERGE_TURN:
@@ -53,27 +56,27 @@ def perform(loop: Loop, observation: Observation, rule: Rule) -> str | None:
 # the end
 
 
-def _leave(loop: Loop, observation: Observation, rule: Rule) -> str:
+def _leave(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     at_work = observation.facts.call is CallFact.RUNNING and observation.call is not None
     ended = observation.call is not None and at_work and loop.ports.cancel_on_second_stop(observation.call)
     loop.note(
         "left", agents="ended" if ended else "at-work" if at_work else "none", paused=not observation.facts.stop
     )
-    return "left" if observation.facts.stop else "paused"
+    return RunEnding.DETACHED if observation.facts.stop else RunEnding.PAUSED
 
 
-def _finish(loop: Loop, observation: Observation, rule: Rule) -> str:
+def _finish(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     if observation.facts.one_step and observation.story is not None and not observation.story.finished:
         loop.note("waiting")  # the run continues with the story's next step when that is requested
-        return "completed"
+        return RunEnding.COMPLETED
     loop.note("finished", status="completed")
     row = observation.rows.get(loop.lane.key)
-    is_story = loop.lane.scope in ("story", "step") and not observation.facts.one_step
+    is_story = loop.lane.scope in (LaneScope.STORY, LaneScope.STEP) and not observation.facts.one_step
     is_undone = is_story and (row is None or row.meaning != DONE)
-    return "not-done" if is_undone else "completed"
+    return RunEnding.NOT_DONE if is_undone else RunEnding.COMPLETED
 
 
-def _fail(loop: Loop, observation: Observation, rule: Rule) -> str:
+def _fail(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     assert observation.problem is not None
     raise observation.problem
 
@@ -216,7 +219,7 @@ def _new_round(loop: Loop, observation: Observation, rule: Rule) -> None:
     last = observation.position.record.last_call if observation.position.record else None
     summary = str(last.outcome.get("summary", "")) if last and last.outcome else ""
     why = "review"
-    if rule.name == "good-but-broken" and observation.tree is not None:
+    if rule.round_cause is RoundCause.CHECKS and observation.tree is not None:
         why, summary = "checks", loop.run.checks[observation.tree.code or ""].excerpt
     loop.note(
         "round",
@@ -233,17 +236,26 @@ def _new_round(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 
 def _commit(loop: Loop, observation: Observation, rule: Rule) -> None:
-    make = {"tidy-first": tidy_commit, "changes-commit": round_commit, "epic-to-commit": epic_commit}
-    of_story = skip_commit if observation.story is not None and observation.story.skipped else story_commit
-    is_flows = rule.name == "flow-commit"
-    order = (
-        flows.commit_step(loop, observation) if is_flows else make.get(rule.name, of_story)(loop.run, observation)
-    )
+    order = _commit_order(loop, observation, rule.commit_kind)
     if order.label == RETRO:
         _set_retrospective(loop, observation)
     loop.note("committing", key=order.key)
     sha = loop.ports.commit(order)
     loop.note("commit", key=order.key, label=order.label, story=order.story, sha=sha, subject=order.subject)
+
+
+def _commit_order(loop: Loop, observation: Observation, kind: CommitKind) -> CommitOrder:
+    if kind is CommitKind.FLOW_STEP:
+        return flows.commit_step(loop, observation)
+    if kind is CommitKind.STORY:
+        is_skipped = observation.story is not None and observation.story.skipped
+        return (skip_commit if is_skipped else story_commit)(loop.run, observation)
+    make = {
+        CommitKind.CLEAN_TREE: tidy_commit,
+        CommitKind.REVIEW_ROUND: round_commit,
+        CommitKind.EPIC: epic_commit,
+    }
+    return make[kind](loop.run, observation)
 
 
 def _set_retrospective(loop: Loop, observation: Observation) -> None:

@@ -10,8 +10,10 @@ from ..agents.adapter import Outcome
 from ..agents.attempt import AttemptState, attempt_state, read_call_spec
 from ..agents.verdicts import has_verdict
 from ..core.errors import FileError, UsageError
+from ..core.lane_scope import LaneScope
 from ..core.next_action import WORKFLOW_MAPPING, Action
 from ..core.results import EpicResult, ExecutionResult, StoryResult
+from ..core.run_ending import RunEnding
 from ..core.run_record import StoryRecord
 from ..core.statuses import DONE
 from ..io.files import hold_lock
@@ -38,13 +40,13 @@ _TIMEOUT_OUTCOMES = ("timed-out", "stalled")
 
 def run_story_to_completion(story_id: str, *, project: str = ".") -> StoryResult:
     """Run a story through its steps until it is done or needs a person. An interrupted run is resumed."""
-    end = start_run(open_project(project), "story", story_id, on_event=_ignore_event)
+    end = start_run(open_project(project), LaneScope.STORY, story_id, on_event=_ignore_event)
     return _story(end, end.lane.key)
 
 
 def run_epic_to_completion(epic_id: str, *, project: str = ".") -> EpicResult:
     """Run all stories of an epic, one after another; a question ends it with the status `waiting`."""
-    end = start_run(open_project(project), "epic", epic_id, on_event=_ignore_event)
+    end = start_run(open_project(project), LaneScope.EPIC, epic_id, on_event=_ignore_event)
     keys = [key for key in end.record.stories if key != end.lane.key]
     return EpicResult(end.lane.key, _status(end), tuple(_story(end, key) for key in keys))
 
@@ -54,7 +56,7 @@ def _ignore_event(kind: str, data: Mapping[str, Any], at: float) -> None:
 
 
 def _status(end: RunEnd) -> str:
-    return DONE if end.status == "completed" else end.status
+    return DONE if end.status is RunEnding.COMPLETED else end.status
 
 
 def _story(end: RunEnd, key: str) -> StoryResult:

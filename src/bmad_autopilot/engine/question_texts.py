@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..core.answers import AnswerMeaning
 from ..core.stop_causes import ABORT, EXTEND, FIX, RETRY, SKIP, BlockReason, Cause
 
 
@@ -10,15 +11,21 @@ class QuestionText(NamedTuple):
     """One question: its text, the meaning of each option for journal_fold.py, the recommended option and why."""
 
     text: str
-    options: Mapping[str, str]
+    options: Mapping[str, AnswerMeaning]
     recommended: str
     because: str
     cause: Cause
     reason: BlockReason = BlockReason.HUMAN_REVIEW_REQUIRED
 
 
-_STANDARD_OPTIONS = {RETRY: "again", EXTEND: "extend", SKIP: "skip", FIX: "hand-over", ABORT: "abort"}
-_CONTINUE_OPTIONS = {"continue": "go-on", FIX: "hand-over", ABORT: "abort"}
+_STANDARD_OPTIONS = {
+    RETRY: AnswerMeaning.AGAIN,
+    EXTEND: AnswerMeaning.EXTEND,
+    SKIP: AnswerMeaning.SKIP,
+    FIX: AnswerMeaning.HAND_OVER,
+    ABORT: AnswerMeaning.ABORT,
+}
+_CONTINUE_OPTIONS = {"continue": AnswerMeaning.CONTINUE, FIX: AnswerMeaning.HAND_OVER, ABORT: AnswerMeaning.ABORT}
 
 QUESTION_TEXTS: Mapping[str, QuestionText] = {
     "blocked": QuestionText(
@@ -47,14 +54,14 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "checks": QuestionText(
         "The project's checks still fail on {story} after every mend. What now?",
-        {**_STANDARD_OPTIONS, RETRY: "more-fixes"},
+        {**_STANDARD_OPTIONS, RETRY: AnswerMeaning.MORE_FIXES},
         FIX,
         "agents have had their tries; the logs say what fails",
         Cause.CHECKS,
     ),
     "environment": QuestionText(
         "The project's checks cannot run here on {story}. Once that is mended: run them again?",
-        {**_STANDARD_OPTIONS, RETRY: "recheck"},
+        {**_STANDARD_OPTIONS, RETRY: AnswerMeaning.RECHECK},
         RETRY,
         "no change to the code would help; what is missing must be there first",
         Cause.ENVIRONMENT,
@@ -62,14 +69,14 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "rounds": QuestionText(
         "The review of {story} asks for changes again, after {rounds} rounds. What now?",
-        {"more": "more-rounds", "approve": "otherwise", **_STANDARD_OPTIONS},
+        {"more": AnswerMeaning.MORE_ROUNDS, "approve": AnswerMeaning.OTHERWISE, **_STANDARD_OPTIONS},
         "more",
         "what it asks for stands above",
         Cause.ROUNDS,
     ),
     "rows": QuestionText(
         "While {step} of {story} ran, other rows of the board moved. Did you do that?",
-        {"mine": "otherwise", "undo": "otherwise"},
+        {"mine": AnswerMeaning.OTHERWISE, "undo": AnswerMeaning.OTHERWISE},
         "undo",
         "no step of this run has to set them",
         Cause.ROWS,
@@ -78,7 +85,7 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     "row": QuestionText(
         "The board says that {story} is done, but no step of this run has finished it, and no commit of yours "
         "holds its work. Is that your edit, or should it be undone?",
-        {"mine": "look", "undo": "look"},
+        {"mine": AnswerMeaning.OBSERVE, "undo": AnswerMeaning.OBSERVE},
         "undo",
         "an agent, or a test that it wrote, may have set it; undone, the story is worked on as before",
         Cause.ROWS,
@@ -86,21 +93,21 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "ground": QuestionText(
         "This is no place to work in just now. Go on?",
-        {RETRY: "look", ABORT: "abort"},
+        {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "it is looked at again; nothing is changed before it is in order",
         Cause.UNSAFE_WORKTREE,
     ),
     "budget": QuestionText(
         "The cap of this run is reached. Allow as much again?",
-        {"more": "more", "stop": "abort"},
+        {"more": AnswerMeaning.MORE_BUDGET, "stop": AnswerMeaning.ABORT},
         "stop",
         "the cap was set for this",
         Cause.BUDGET,
     ),
     "left-out": QuestionText(
         "Every story of {epic} is done but those left out. Close the epic without them?",
-        {"close": "close", "leave": "leave"},
+        {"close": AnswerMeaning.CLOSE_EPIC, "leave": AnswerMeaning.LEAVE_EPIC},
         "leave",
         "they can still be taken up again",
         Cause.EXCLUDED,
@@ -108,7 +115,7 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "retrospective": QuestionText(
         "The retrospective of {epic} was not held. Try again?",
-        {RETRY: "again", "leave": "drop"},
+        {RETRY: AnswerMeaning.AGAIN, "leave": AnswerMeaning.DROP},
         "leave",
         "the epic is done without it",
         Cause.RETROSPECTIVE,
@@ -116,7 +123,7 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "stuck": QuestionText(
         "{story} is in a state that nothing is known to do about. Look again?",
-        {RETRY: "look", ABORT: "abort"},
+        {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "once its row says something else",
         Cause.STUCK,
@@ -124,7 +131,7 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     "restless": QuestionText(
         "Files change by themselves while the project's checks run on {story}, so that no result holds. Once that "
         "is mended: run them again?",
-        {**_STANDARD_OPTIONS, RETRY: "recheck"},
+        {**_STANDARD_OPTIONS, RETRY: AnswerMeaning.RECHECK},
         RETRY,
         "what a program writes by itself belongs into .gitignore",
         Cause.UNSTABLE,
@@ -139,7 +146,7 @@ QUESTION_TEXTS: Mapping[str, QuestionText] = {
     ),
     "settings": QuestionText(
         "The settings have changed since this run began. Go by the new ones?",
-        {"new": "new-settings", "old": "old-settings", ABORT: "abort"},
+        {"new": AnswerMeaning.NEW_SETTINGS, "old": AnswerMeaning.OLD_SETTINGS, ABORT: AnswerMeaning.ABORT},
         "new",
         "they are what the project goes by now",
         Cause.SETTINGS,

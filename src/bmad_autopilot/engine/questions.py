@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..agents.adapter import Outcome
+from ..core.answers import AnswerMeaning
 from ..core.errors import command
 from ..core.facts import CallFact
+from ..core.run_ending import RunEnding
 from ..core.run_record import CheckRecord
 from ..core.statuses import BACKLOG, DONE, RowKind
 from ..core.stop_causes import CAUSE_MENUS, BlockReason, Cause
@@ -77,13 +79,13 @@ def leftover_question(story: str, asked: UnansweredQuestion) -> LaneQuestion:
     )
 
 
-def meaning_of(code: str, answer: str) -> str:
+def meaning_of(code: str, answer: str) -> AnswerMeaning:
     if code == LEFT_BEHIND:
-        return "go-on"
+        return AnswerMeaning.CONTINUE
     if code in FLOW_ANSWERS:
-        return FLOW_ANSWERS[code].get(answer, "go-on")
+        return FLOW_ANSWERS[code].get(answer, AnswerMeaning.CONTINUE)
     form = QUESTION_TEXTS.get(code) or DELIVERY_QUESTIONS.get(code)
-    return form.options.get(answer, "again") if form else "again"
+    return form.options.get(answer, AnswerMeaning.AGAIN) if form else AnswerMeaning.AGAIN
 
 
 def _agent_question(story: str, observation: Observation, ended: dict[str, Any]) -> LaneQuestion:
@@ -275,7 +277,7 @@ def give_preset_answer(loop: Loop, observation: Observation, rule: Rule) -> None
     loop.ports.record_answer(str(loop.run.question["question"]), found)
 
 
-def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     asked = loop.run.question
     assert asked is not None
     name, code = str(asked["question"]), str(asked["code"])
@@ -287,24 +289,24 @@ def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> str | None
     if code == "row":
         _resolve_row(loop, observation, str(asked["story"]), mine=answer == "mine")
     story = loop.run.stories.get(str(asked.get("story", "")))
-    if means == "skip" and story is not None and not loop.lane.is_workflow:
+    if means is AnswerMeaning.SKIP and story is not None and not loop.lane.is_workflow:
         loop.note(
             "aside",
             story=story.key,
             kept=loop.ports.stash_work(story.key, calls_of(story), last_own_commit(story)),
         )
-    if code == "settings" and means != "abort":
-        loop.lane = loop.ports.apply_settings(keep=means == "old-settings")
+    if code == "settings" and means is not AnswerMeaning.ABORT:
+        loop.lane = loop.ports.apply_settings(keep=means is AnswerMeaning.OLD_SETTINGS)
     loop.note("answered", question=name, answer=answer, means=means, by=loop.ports.answered_by(name))
-    if means == "abort":
+    if means is AnswerMeaning.ABORT:
         loop.note("finished", status="failed")
-        return "failed"
-    if means == "session-over":
+        return RunEnding.FAILED
+    if means is AnswerMeaning.END_SESSION:
         loop.note("finished", status="completed")
-        return means
-    if means == "hand-over" and loop.awaited_question == name:
+        return RunEnding.SESSION_OVER
+    if means is AnswerMeaning.HAND_OVER and loop.awaited_question == name:
         loop.note("waiting")
-        return "handed-over"
+        return RunEnding.HANDED_OVER
     return None  # answered while no process was running: the hand-over has already taken place
 
 
@@ -339,10 +341,10 @@ def _resolve_row(loop: Loop, observation: Observation, key: str, *, mine: bool) 
         loop.note("row-set", key=key)
 
 
-def wait_for_answer(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def wait_for_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     assert loop.run.question is not None
     loop.awaited_question = str(loop.run.question["question"])
     if loop.ports.wait_for_answer(loop.awaited_question):
         return None
     loop.note("waiting")
-    return "waiting"
+    return RunEnding.WAITING

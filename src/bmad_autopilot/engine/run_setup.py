@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..board.overview import duplicate_numbers
 from ..board.sprint_status import Row, find_row, read_board
 from ..core.errors import AutopilotError, ConflictError, FileError, Location, command
+from ..core.lane_scope import LaneScope
 from ..core.statuses import DONE, PARKED, UNKNOWN, RowKind
 from ..git.commits import hidden_paths, ignored_paths
 from ..git.git import Git
@@ -39,9 +40,9 @@ class Caps(NamedTuple):
 NO_CAPS = Caps()
 
 
-def find_target_row(project: Project, scope: str, key: str) -> Row:
+def find_target_row(project: Project, scope: LaneScope, key: str) -> Row:
     """The row that `key` names; raises a helpful error if it cannot be worked on."""
-    kind = RowKind.EPIC if scope == "epic" else RowKind.STORY
+    kind = RowKind.EPIC if scope is LaneScope.EPIC else RowKind.STORY
     board = read_board(project.require_board())
     row = find_row(board, key, kind)
     stories = [
@@ -65,7 +66,7 @@ def find_target_row(project: Project, scope: str, key: str) -> Row:
 
 
 def new_lane(
-    project: Project, scope: str, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
+    project: Project, scope: LaneScope, row: Row, caps: Caps, retrospective: str | None, allow_dirty: bool
 ) -> Lane:
     config = project.config
     git = Git(project.root.checkout)

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from ..agents.shim.redact import Redactor, environment_secrets
 from ..board.sprint_status import Row
-from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, EXIT_INTERRUPTED, AutopilotError, UsageError, command
+from ..core.errors import AutopilotError, UsageError, command
 from ..core.journal_fold import fold
+from ..core.lane_scope import LaneScope
+from ..core.run_ending import RunEnding
 from ..core.run_record import RunRecord
 from ..git.git import Git
 from ..git.worktree_state import is_on_branch, precondition_error, read_worktree_state
@@ -62,22 +64,10 @@ from .world.workflow import WorkflowWorld
 
 NO_LIMITS = LaneLimits()
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
-EXIT_CODES = {
-    "completed": EXIT_DONE,
-    "not-done": EXIT_FAILED,
-    "failed": EXIT_FAILED,
-    "waiting": EXIT_HUMAN,
-    "handed-over": EXIT_HUMAN,
-    "paused": EXIT_HUMAN,
-    "pending": EXIT_HUMAN,  # its pull request waits for checks or people
-    "left": EXIT_INTERRUPTED,
-    "session-over": EXIT_DONE,  # of a flow: the user wants the next step in another session
-    "tasks": EXIT_HUMAN,  # of a flow: it continues with tasks, on their own board
-}
 
 
 class RunEnd(NamedTuple):
-    status: str  # a key of EXIT_CODES; not-done: the run is over, but its story is not done
+    status: RunEnding
     record: RunRecord
     folder: str
     lane: Lane
@@ -89,7 +79,7 @@ class RunEnd(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
+        return self.status.exit_code
 
 
 def supervise(project: Project, lane: Lane, command: str, run: str = "") -> AbstractContextManager[SupervisorLock]:
@@ -107,7 +97,7 @@ def read_lane(folder: str) -> Lane | None:
     entry = lane_entry(folder)
     try:
         return lane_from_json(entry.data) if entry is not None else None
-    except (AutopilotError, LookupError, TypeError):
+    except (AutopilotError, LookupError, TypeError, ValueError):
         return None
 
 
@@ -117,7 +107,7 @@ def resume_lane(
     on_event: EventSink,
     human: Prompter | None,
     caps: Caps,
-    scope: str = "",
+    scope: LaneScope | None = None,
     unattended: Mapping[str, str] = EMPTY_MAPPING,
     forge: ForgeFactory | None = None,
     limits: LaneLimits = NO_LIMITS,
@@ -130,7 +120,7 @@ def resume_lane(
         _require_same_branch(project, lane)
     cost = lane.max_cost if caps.cost is None else caps.cost
     lane = lane._replace(max_cost=cost, max_hours=lane.max_hours if caps.hours is None else caps.hours)
-    if scope and lane.scope != "epic":
+    if scope and lane.scope is not LaneScope.EPIC:
         lane = lane._replace(scope=scope)
     if unattended:
         lane = lane._replace(unattended=dict(unattended))
@@ -244,7 +234,7 @@ def run_lane(
 
 def start_run(
     project: Project,
-    scope: str,
+    scope: LaneScope,
     key: str,
     *,
     on_event: EventSink,
@@ -265,12 +255,12 @@ def start_run(
         for before in _unfinished_runs(project, scope, row, session):
             supervision.set_run(before.id)
             clear_request(before.folder)
-            one = "story" if scope == "epic" else scope
+            one = LaneScope.STORY if scope is LaneScope.EPIC else scope
             end = resume_lane(project, before.folder, on_event, human, caps, scope=one, unattended=unattended)
-            if end.lane.key == row.key or end.status not in ("completed", "not-done"):
+            if end.lane.key == row.key or not end.status.is_over:
                 return end
             if read_request(before.folder) is not None:  # a request came as its last step ended: start nothing
-                return end._replace(status="paused")
+                return end._replace(status=RunEnding.PAUSED)
         refuse_interrupted_fork(project.root.checkout, runs_folder(project.root.path))
         lane = new_lane(project, scope, row, caps, retrospective, allow_dirty)
         lane = lane._replace(session=session, unattended=dict(unattended))
@@ -302,7 +292,7 @@ def make_run_folder(project: Project, lane: Lane) -> str:
     return make_run(runs_folder(project.root.path), lane.session, lane.key, time.time())
 
 
-def _unfinished_runs(project: Project, scope: str, row: Row, session: str) -> list[Run]:
+def _unfinished_runs(project: Project, scope: LaneScope, row: Row, session: str) -> list[Run]:
     """Runs to resume: of the same story or epic, preferring the branch that is checked out. Before an epic's own
     run come those of its single stories, whose work is in the tree."""
     found = [(run, lane_of_run(run)) for run in unfinished_runs(runs_folder(project.root.path))]
@@ -316,9 +306,9 @@ def _unfinished_runs(project: Project, scope: str, row: Row, session: str) -> li
     git = Git(project.root.checkout)
     here = [(run, lane) for run, lane in heads if git.work_tree is None or is_on_branch(git, lane.branch)]
     same = [run for run, lane in (*here, *heads) if lane.key == row.key][:1]
-    if scope != "epic":
+    if scope is not LaneScope.EPIC:
         return same
-    return [run for run, lane in here if lane.scope != "epic" and lane.epic == row.number] + same
+    return [run for run, lane in here if lane.scope is not LaneScope.EPIC and lane.epic == row.number] + same
 
 
 # Running a workflow file: under its own lock, so that two may run in two sessions.
@@ -342,7 +332,7 @@ def start_workflow(
     project = with_base_settings(project, on_event)
     config = project.config
     lane = Lane(
-        "workflow",
+        LaneScope.WORKFLOW,
         workflow.name,
         None,
         workflow,
@@ -369,7 +359,7 @@ def unfinished_workflow_run(project: Project, path: str, session: str = SESSION)
     for run in unfinished_runs(runs_folder(project.root.path)):
         if run.session == folder_name(session) and run.state.status is not RunStatus.FAILED:
             lane = lane_of_run(run)
-            if lane is not None and (lane.scope, lane.path) == ("workflow", path):
+            if lane is not None and (lane.scope, lane.path) == (LaneScope.WORKFLOW, path):
                 return run
     return None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.errors import FileError
 from ..core.journal_fold import apply_entry
+from ..core.lane_scope import LaneScope
 from ..core.run_record import RunRecord, StepRecord
 from ..project.project import Project
 from ..runs.legacy_state import EPIC_STATE_FILE as EPIC_STATE
@@ -167,7 +168,7 @@ class StateFileWriter:
     def _build_epic_state(self, status: RunStatus) -> EpicState:
         finished = [story.key for story in self._run.stories.values() if story.finished]
         return EpicState(
-            self._lane.key if self._lane.scope == "epic" else f"epic-{self._lane.epic}",
+            self._lane.key if self._lane.scope is LaneScope.EPIC else f"epic-{self._lane.epic}",
             self._story(),
             self._run.started_at,
             EpicStatus.RUNNING if status is RunStatus.RUNNING else EpicStatus.PAUSED,

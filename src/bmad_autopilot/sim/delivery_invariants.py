@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..core.answers import AnswerMeaning
 from ..core.journal_fold import fold
+from ..core.run_ending import RunEnding
 from ..core.run_record import RunRecord
 from ..engine.delivery.rounds import current_fix_round
 from ..engine.lane import WHEN_APPROVED
@@ -114,7 +116,7 @@ def what_was_merged_otherwise_is_noticed(result: SimulationResult) -> Iterator[s
         if session is None or effect.data["same_tree"]:
             continue
         proofs = [data["proof"] for kind, data, _ in result.journal(session.run) if kind == "merged"]
-        if session.ending == "completed" and "differs" not in proofs:
+        if session.ending == RunEnding.COMPLETED and "differs" not in proofs:
             yield f"#{effect.data['number']}"
 
 
@@ -241,7 +243,9 @@ def _was_allowed(result: SimulationResult, branch: str, before: str, at: float) 
     for kind, data, when in result.journal(run):
         if when > at:
             break
-        is_permitted = is_permitted or (kind == "answered" and data.get("means") in ("take-over", "look"))
+        is_permitted = is_permitted or (
+            kind == "answered" and data.get("means") in (AnswerMeaning.TAKE_OVER, AnswerMeaning.OBSERVE)
+        )
         if (
             is_permitted
             and kind == "foreign-taken"
@@ -280,11 +284,11 @@ def everything_ends(result: SimulationResult) -> Iterator[str]:
 
 def _not_ended(result: SimulationResult, session: LaneSession) -> Iterator[str]:
     record = fold(result.journal(session.run))
-    if record.final_status == "completed":
+    if record.final_status == RunEnding.COMPLETED:
         if not record.delivery.merged and not record.excluded_stories_answer:
             yield "is over, and not merged"
-    elif record.final_status == "failed":
-        if not any(one.get("means") == "abort" for one in record.answers):
+    elif record.final_status == RunEnding.FAILED:
+        if not any(one.get("means") == AnswerMeaning.ABORT for one in record.answers):
             yield "was given up, and nobody said so"
     elif _needs_checkout(record) and _is_checkout_in_use(result, session):
         return
@@ -310,7 +314,11 @@ def _is_checkout_in_use(result: SimulationResult, session: LaneSession) -> bool:
     """Whether another lane's unfinished work occupies the checkout."""
     git, others = result.world.git, [one for one in result.sessions if one is not session]
     owner = next((one for one in others if one.lane.branch == git.branch), None)
-    return bool(git.dirty()) and owner is not None and fold(result.journal(owner.run)).final_status != "completed"
+    return (
+        bool(git.dirty())
+        and owner is not None
+        and fold(result.journal(owner.run)).final_status != RunEnding.COMPLETED
+    )
 
 
 def _endless_wait(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
+from ..core.lane_scope import LaneScope
 from ..engine.lane import AUTO, COPILOT, HUMAN, MANUAL, NO_REVIEWER, WHEN_APPROVED, DeliveryPlan, Lane
 from ..workflows.workflow import PIPELINES
 from .github.checks import (
@@ -71,7 +72,7 @@ def make_delivery_scenario(seed: int, options: DeliveryOptions) -> DeliveryScena
     participants.humans = Humans(
         manner, seeded_random(seed, "humans"), participants, attended=attended, branch=BRANCH
     )
-    lane = Lane("epic", "", None, PIPELINES["lean"], retrospective="never")
+    lane = Lane(LaneScope.EPIC, "", None, PIPELINES["lean"], retrospective="never")
     stops = [rng.uniform(0.0, DELIVERY_INTERFERENCE_SECONDS) for _ in range(rng.choice((0, 0, 0, 1)))]
     scenario = Scenario(participants, lane, [], stops if options.has_interference else [], 0.1)
     return DeliveryScenario(scenario, options.plan or _plan(rng), epics, stories, rng.choice((1, 2, 5)))

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..core.answers import AnswerMeaning
+from ..core.run_ending import RunEnding
 from ..core.statuses import DONE, IN_PROGRESS, PARKED, UNKNOWN, RowKind, read_status
 from ..engine.ports import CallId
 from .effect_log import Effect, EffectActor
@@ -71,14 +73,18 @@ def _unjustified_calls(entries: list[tuple[str, Mapping[str, Any]]]) -> Iterator
             if not data["cause"] and steps.get(key):
                 yield f"{key} was begun twice"
             steps[key] = 1
-        elif kind in ("edited", "story") or (kind == "answered" and data.get("means") == "hand-over"):
+        elif kind in ("edited", "story") or (kind == "answered" and data.get("means") == AnswerMeaning.HAND_OVER):
             story = data.get("story") or asked.get("story")
             steps = {key: count for key, count in steps.items() if key[0] != story}
         elif kind == "ended":
             endings[data["number"], data["attempt"]] = str(data["finding"])
         elif kind == "asked":
             asked = data
-        elif kind == "answered" and data.get("means") in ("again", "extend", "otherwise"):
+        elif kind == "answered" and data.get("means") in (
+            AnswerMeaning.AGAIN,
+            AnswerMeaning.EXTEND,
+            AnswerMeaning.OTHERWISE,
+        ):
             again.add(asked.get("number") or 0)
         elif kind == "call" and data["attempt"] > 1:
             before = endings.get((data["number"], data["attempt"] - 1))
@@ -92,7 +98,7 @@ def money_is_counted_once(result: SimulationResult) -> Iterator[str]:
         spent = sum(call.ending.dollars for call in own if call.state == "finished")
         journal = result.journal(session.run)
         counted = sum(data.get("dollars") or 0.0 for kind, data, _ in journal if kind == "ended")
-        if counted > spent + 1e-6 or (session.ending == "completed" and abs(counted - spent) > 1e-6):
+        if counted > spent + 1e-6 or (session.ending == RunEnding.COMPLETED and abs(counted - spent) > 1e-6):
             yield f"{session.run} counted {counted:.2f}, and agents took {spent:.2f}"
 
 
@@ -236,7 +242,7 @@ def find_violations(result: SimulationResult) -> Iterator[str]:
 
 def every_run_ends(result: SimulationResult) -> Iterator[str]:
     for session in result.sessions:
-        if session.ending not in ("completed", "failed", "waiting"):
+        if session.ending not in (RunEnding.COMPLETED, RunEnding.FAILED, RunEnding.WAITING):
             yield f"{session.run} ended as {session.ending}"
 
 
@@ -244,11 +250,13 @@ def every_story_ends_done_or_with_a_person(result: SimulationResult) -> Iterator
     """A waiting run has an open question, a failed run was aborted by a person, a completed run left no story."""
     for session in result.sessions:
         entries = [(kind, data) for kind, data, _ in result.journal(session.run)]
-        if session.ending == "completed":
+        if session.ending == RunEnding.COMPLETED:
             yield from _unfinished_stories(result, session)
-        elif session.ending == "waiting" and _open_question(entries) is None:
+        elif session.ending == RunEnding.WAITING and _open_question(entries) is None:
             yield f"{session.run} waits, and asks nothing"
-        elif session.ending == "failed" and not any(data.get("means") == "abort" for _, data in entries):
+        elif session.ending == RunEnding.FAILED and not any(
+            data.get("means") == AnswerMeaning.ABORT for _, data in entries
+        ):
             yield f"{session.run} failed, and nobody told it to stop"
 
 
@@ -302,7 +310,7 @@ def no_board_change_is_repeated(result: SimulationResult) -> Iterator[str]:
 
 def every_accepted_story_is_committed_once(result: SimulationResult) -> Iterator[str]:
     for session in result.sessions:
-        if session.ending != "completed":
+        if session.ending != RunEnding.COMPLETED:
             continue
         for story, commits in _accepted(result, session).items():
             if len(commits) != 1:
@@ -344,7 +352,7 @@ def _missing_work(result: SimulationResult, session: LaneSession, story: str, sh
 def accepted_rows_say_done(result: SimulationResult) -> Iterator[str]:
     edited = {str(effect.data["key"]) for effect in result.edits()}
     for session in result.sessions:
-        if session.ending == "completed":
+        if session.ending == RunEnding.COMPLETED:
             for story in _accepted(result, session):
                 if session.rows.get(story) != DONE and story not in edited:
                     yield f"{story} is {session.rows.get(story)}"
@@ -359,7 +367,7 @@ def epics_are_closed_with_their_last_story(result: SimulationResult) -> Iterator
         if session.lane.key in left:
             continue
         own = [meaning for key, meaning in session.rows.items() if key.startswith(f"{session.lane.epic}-")]
-        over = session.ending == "completed" and own and set(own) == {DONE}
+        over = session.ending == RunEnding.COMPLETED and own and set(own) == {DONE}
         if over and session.rows.get(session.lane.key) != DONE:
             yield f"{session.lane.key} is {session.rows.get(session.lane.key)}"
 
@@ -384,7 +392,7 @@ def honest_stories_get_done(result: SimulationResult) -> Iterator[str]:
     for session in result.sessions:
         for key, meaning in session.rows.items():
             kind = result.scenario.participants.initial_kind(key) if key in result.stories else None
-            paths = key.startswith(f"{session.lane.epic}-") and session.ending == "completed"
+            paths = key.startswith(f"{session.lane.epic}-") and session.ending == RunEnding.COMPLETED
             if paths and kind in (HabitKind.HONEST, HabitKind.UNTIDY) and (meaning != DONE or key in skipped):
                 yield f"{key} of {result.scenario.participants.initial_habits.get(key, 'honest')} is {meaning}"
 

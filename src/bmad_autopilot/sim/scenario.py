@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import NamedTuple
 
+from ..core.lane_scope import LaneScope
 from ..engine.lane import Lane
 from ..engine.observe import AFTER_EPIC, AFTER_STORY, BEFORE_DEV
 from ..workflows.workflow import PIPELINES, Workflow
@@ -94,7 +95,7 @@ def make_scenario(seed: int, options: SimulationOptions) -> Scenario:
         manner, seeded_random(seed, "humans"), participants, attended=attended, branch=BRANCH
     )
     lane = Lane(
-        "epic",
+        LaneScope.EPIC,
         "",
         None,
         options.workflow,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..core.errors import AutopilotError, FileError
 from ..core.journal_fold import fold
+from ..core.run_ending import RunEnding
 from ..core.scheduling import EpicCandidate
 from ..core.statuses import DONE
 from ..engine.lane import Lane
@@ -141,14 +142,14 @@ def _run_supervisor_once(world: MemoryWorld, scenario: Scenario, run: str, lane:
 
 def _is_restarted(world: MemoryWorld, scenario: Scenario, run: str, ending: str) -> bool:
     """Whether a person starts the supervisor again; advances the clock to that time."""
-    if ending in ("left", "paused"):
+    if ending in (RunEnding.DETACHED, RunEnding.PAUSED):
         world.stop = world.pause = False
         world.advance(world.now + REPAIR_SECONDS)
         return True
-    if ending == "handed-over":
+    if ending == RunEnding.HANDED_OVER:
         world.advance(world.now + REPAIR_SECONDS)
         return True
-    if ending == "waiting":
+    if ending == RunEnding.WAITING:
         asked = next((one for (name, _), one in reversed(world.questions.items()) if name == run), None)
         if asked is None or asked.answer_at is None:
             return False
@@ -268,11 +269,11 @@ def _run_autopilot(world: MemoryWorld, delivery: DeliveryScenario, result: Simul
 
 def _is_delivery_restarted(world: MemoryWorld, result: SimulationResult, ending: str) -> bool:
     """Whether a person starts the supervisor again; advances the clock to that time."""
-    if ending in ("left", "paused"):
+    if ending in (RunEnding.DETACHED, RunEnding.PAUSED):
         world.stop = world.pause = False
         world.advance(world.now + RESTART_SECONDS)
         return True
-    taken_over = [session for session in result.sessions if session.ending == "handed-over"]
+    taken_over = [session for session in result.sessions if session.ending == RunEnding.HANDED_OVER]
     if taken_over:  # by a person, who is finished when the supervisor starts again
         for session in taken_over:
             session.ending = ""

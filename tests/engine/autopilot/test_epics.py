@@ -8,6 +8,7 @@ import pytest
 
 from bmad_autopilot.board.epics_file import EpicsFile
 from bmad_autopilot.core.errors import AutopilotError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import DeliveryRecord, RunRecord
 from bmad_autopilot.core.scheduling import EpicCandidate, LaneStage
 from bmad_autopilot.engine.autopilot import epics
@@ -127,7 +128,7 @@ def _after_epic_1(folder: Path) -> tuple[Epics, list[LaneState], AutopilotProjec
         print,
         load_estimates(project),
     )
-    lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], delivery=DeliveryPlan(), branch="feature/epic-1")
+    lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], delivery=DeliveryPlan(), branch="feature/epic-1")
     record = RunRecord(delivery=DeliveryRecord(started_at=1.0, pull=1))
     return epics, [LaneState("run-1", lane, record, LaneStage.WAITS)], pilot
 

@@ -6,6 +6,8 @@ from typing import cast
 import pytest
 
 from bmad_autopilot.core.forge_errors import ForgeError, ForgeErrorKind
+from bmad_autopilot.core.lane_scope import LaneScope
+from bmad_autopilot.core.run_ending import RunEnding
 from bmad_autopilot.core.run_record import (
     CallRecord,
     DeliveryRecord,
@@ -38,7 +40,7 @@ from bmad_autopilot.workflows.workflow import PIPELINES
 
 
 def held(epic: int, *, began: float = 1.0, merged: str = "") -> LaneState:
-    lane = Lane("epic", f"epic-{epic}", str(epic), PIPELINES["lean"], delivery=DeliveryPlan())
+    lane = Lane(LaneScope.EPIC, f"epic-{epic}", str(epic), PIPELINES["lean"], delivery=DeliveryPlan())
     record = RunRecord(delivery=DeliveryRecord(started_at=began, merged=merged, pull=epic))
     return LaneState(f"run-{epic}", lane, record, LaneStage.WAITS)
 
@@ -125,8 +127,8 @@ def test_one_of_which_nothing_is_heard_is_looked_at_by_itself() -> None:
     assert ready_lanes(waits, 10.0, cast(Forge, Hub()), lambda _: None) == {"run-1"}
 
 
-@pytest.mark.parametrize("status", ["left", "paused"])
-def test_what_somebody_has_stopped_asks_nothing(tmp_path: Path, status: str) -> None:
+@pytest.mark.parametrize("status", [RunEnding.DETACHED, RunEnding.PAUSED])
+def test_what_somebody_has_stopped_asks_nothing(tmp_path: Path, status: RunEnding) -> None:
     for began, stage in ((0.0, LaneStage.WORK), (1.0, LaneStage.MOVED)):
         one = held(1, began=began)
         assert lane_after_run(RunEnd(status, one.record, str(tmp_path), one.lane)).stage is stage
@@ -134,7 +136,7 @@ def test_what_somebody_has_stopped_asks_nothing(tmp_path: Path, status: str) -> 
 
 # What became of each epic in one flight.
 
-LANE = Lane("epic", "epic-1", "1", PIPELINES["lean"], delivery=DeliveryPlan())
+LANE = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], delivery=DeliveryPlan())
 AT_WORK = LaneState("run-1", LANE, RunRecord(), LaneStage.WORK)
 EPIC = EpicCandidate("epic-1", "1", "Accounts")
 
@@ -147,7 +149,7 @@ def begun(*recorded: LaneState) -> LaneTable:
 
 def ended(status: str, merged: str = "") -> RunEnd:
     record = RunRecord(delivery=DeliveryRecord(started_at=1.0, merged=merged))
-    return RunEnd(status, record, "run-1", LANE)
+    return RunEnd(RunEnding(status), record, "run-1", LANE)
 
 
 def test_what_broke_off_with_a_run_goes_on_from_its_records() -> None:
@@ -221,7 +223,7 @@ def lanes(tmp_path: Path) -> list[LaneState]:
     for number, stage in enumerate((LaneStage.WORK, LaneStage.WAITS, LaneStage.ASKS, LaneStage.BLOCKED), 1):
         folder = tmp_path / f"run-{number}"
         folder.mkdir()
-        lane = Lane("epic", f"epic-{number}", str(number), PIPELINES["lean"])
+        lane = Lane(LaneScope.EPIC, f"epic-{number}", str(number), PIPELINES["lean"])
         found.append(LaneState(str(folder), lane, RunRecord(), stage, "its own reason"))
     return found
 

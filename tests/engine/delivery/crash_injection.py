@@ -2,6 +2,7 @@
 
 import re
 
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import RunRecord
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.workflows.workflow import PIPELINES
@@ -15,7 +16,7 @@ _CLOSING = re.compile(
 
 def lane(title: str = "Sign in", **plan: object) -> Lane:
     made = DeliveryPlan(title=title, **plan)  # type: ignore[arg-type]
-    return Lane("epic", "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=made)
+    return Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=made)
 
 
 def record() -> RunRecord:

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 
+from bmad_autopilot.core.answers import AnswerMeaning
 from bmad_autopilot.core.decide import decide
 from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.facts import BranchFact
@@ -87,7 +88,7 @@ def test_a_work_tree_that_stays_in_the_way_is_asked_about() -> None:
     assert (rule.action, rule.question) == (RuleAction.ASK, "work-tree")
     assert "src/it.py" in look.worktree_problem
 
-    apply_delivery_answer(made.run.delivery, "look", {})  # the answer
+    apply_delivery_answer(made.run.delivery, AnswerMeaning.OBSERVE, {})  # the answer
     assert made.facts().usable
     assert made.perform(RuleAction.PUSH) == "pending", "it is waited for anew"
 

@@ -23,7 +23,7 @@ from bmad_autopilot.core.facts import (
 from bmad_autopilot.core.forge_errors import ForgeError, ForgeErrorKind
 from bmad_autopilot.core.journal_fold import apply_entry
 from bmad_autopilot.core.run_record import CheckRecord, PullRound, StoryRecord
-from bmad_autopilot.core.transitions import DELIVERY_RULES, RuleAction
+from bmad_autopilot.core.transitions import DELIVERY_RULES, PullWait, RuleAction
 from bmad_autopilot.engine.delivery.branch_port import BranchMerge
 from bmad_autopilot.engine.delivery.observe import MAX_BASES
 from bmad_autopilot.engine.delivery.pull_facts import RERUN_SHOWS
@@ -611,7 +611,9 @@ def test_changes_that_somebody_in_the_settings_asks_for_are_asked_for() -> None:
     add_answer(made.run, "disputed", key, "close-thread")
     assert rule(made) == "unapproved", "it still stands there"
     look = made.look()
-    assert describe_wait("unapproved", look.delivery and look.delivery.snapshot).startswith("carla to take back")
+    assert describe_wait(PullWait.APPROVAL, look.delivery and look.delivery.snapshot).startswith(
+        "carla to take back"
+    )
     made.pulls = [ready(reviews=(REVIEWED, wish, review(carla, ReviewState.DISMISSED, at=2.0)))]
     assert rule(made) == "merge"
     for trusted, fact in (
@@ -646,11 +648,11 @@ def test_what_is_too_large_for_a_robot_waits_for_a_persons_approval() -> None:
     made = world(ready(reviews=(REVIEWED, robot)), files=tuple(f"{number}.py" for number in range(MOST_FILES)))
     assert rule(made) == "unapproved"
     look = made.look()
-    assert "a person's approval" in describe_wait("unapproved", look.delivery and look.delivery.snapshot)
+    assert "a person's approval" in describe_wait(PullWait.APPROVAL, look.delivery and look.delivery.snapshot)
     made.pulls = [ready(reviews=(REVIEWED, robot, APPROVED))]
     assert rule(made) == "merge"
     small = world(ready(reviews=(REVIEWED,))).look()
-    assert describe_wait("unapproved", small.delivery and small.delivery.snapshot) == "an approval"
+    assert describe_wait(PullWait.APPROVAL, small.delivery and small.delivery.snapshot) == "an approval"
 
 
 def test_a_robot_that_would_approve_is_started_once_and_only_where_there_is_one() -> None:
@@ -728,7 +730,9 @@ def test_what_the_forge_does_not_call_free_is_waited_for_and_then_asked_about() 
     assert rule(made) == "blocked", "still over no rule"
     assert made.look().until == BEGAN + 240.0
     look = made.look()
-    assert "GitHub calls it BLOCKED" in describe_wait("blocked", look.delivery and look.delivery.snapshot)
+    assert "GitHub calls it BLOCKED" in describe_wait(
+        PullWait.BRANCH_RULES, look.delivery and look.delivery.snapshot
+    )
     made.now_at = BEGAN + 240.0
     assert rule(made) == "merge-refused"
     assert question_key("merge-refused", made.look(), made.run) == "h1:b1"
@@ -783,7 +787,7 @@ def test_an_epic_on_one_that_is_not_merged_waits_for_it() -> None:
     made.taken = BranchMerge("", ("a.py",))
     assert made.facts().base is BaseFact.UP_TO_DATE, "met once the epic before it is merged"
     look = made.look()
-    assert describe_wait("by-hand", look.delivery and look.delivery.snapshot) == (
+    assert describe_wait(PullWait.PERSON, look.delivery and look.delivery.snapshot) == (
         "the pull request of feature/epic-0, which it stands on"
     )
 
@@ -815,10 +819,14 @@ def test_local_delivery_needs_no_forge() -> None:
 
 
 def test_every_wait_for_a_pull_request_says_for_what() -> None:
-    assert WAIT_REASONS.keys() == {one.name for one in DELIVERY_RULES if one.action is RuleAction.WAIT_FOR_PULL}
+    assert WAIT_REASONS.keys() == {
+        one.pull_wait for one in DELIVERY_RULES if one.action is RuleAction.WAIT_FOR_PULL
+    }
 
 
 def test_a_draft_waits_for_a_person() -> None:
     look = world(ready(is_draft=True)).look()
-    assert describe_wait("by-hand", look.delivery and look.delivery.snapshot) == "a person to take it out of draft"
-    assert describe_wait("of a newer version", None) == "of a newer version"
+    assert (
+        describe_wait(PullWait.PERSON, look.delivery and look.delivery.snapshot)
+        == "a person to take it out of draft"
+    )

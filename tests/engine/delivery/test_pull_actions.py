@@ -10,7 +10,7 @@ from bmad_autopilot.core.facts import ForgeFact
 from bmad_autopilot.core.forge_errors import ForgeError, ForgeErrorKind
 from bmad_autopilot.core.journal_fold import apply_entry
 from bmad_autopilot.core.run_record import RunRecord
-from bmad_autopilot.core.transitions import Rule, RuleAction
+from bmad_autopilot.core.transitions import DELIVERY_RULES, Rule, RuleAction
 from bmad_autopilot.engine.delivery.observe import MAX_TROUBLES, PATIENCE
 from bmad_autopilot.engine.delivery.pull_actions import PERFORMERS, note_existing_pull
 from bmad_autopilot.engine.delivery.threads import comment_mark
@@ -47,7 +47,9 @@ class Stage(World):
         apply_entry(self.run, kind, data, self.now_at)
 
     def perform(self, action: RuleAction, rule: str = "") -> str | None:
-        return PERFORMERS[action](cast(Loop, self), self.look(), Rule(rule, {}, action))
+        """`rule`: the row of the table whose parameters are used."""
+        found = (one for one in DELIVERY_RULES if one.name == rule and one.action is action)
+        return PERFORMERS[action](cast(Loop, self), self.look(), next(found, Rule("", {}, action)))
 
     def _did(self, *what: Any) -> Any:
         self.asked.append(what)

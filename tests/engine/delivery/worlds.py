@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.forge_errors import ForgeError
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import CheckRecord, RunRecord
 from bmad_autopilot.engine.delivery.branch_port import BranchMerge
 from bmad_autopilot.engine.delivery.observe import observe_delivery
@@ -58,7 +59,7 @@ class World:
     def look(self, facts: Facts | None = None) -> Observation:
         if self.is_settled and self.pulls:
             self.run.delivery.green_key = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
-        lane = Lane("epic", "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
+        lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
         return observe_delivery(cast(Ports, self), lane, self.run, facts or Facts())
 
     def facts(self) -> Facts:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.engine.runner import start_run
 from bmad_autopilot.git.refs import PINNED
 from bmad_autopilot.project.project import open_project
@@ -54,7 +55,7 @@ def test_files_that_were_new_or_changed_before_we_began_are_neither_staged_nor_c
         if kind in ("ended", "commit"):
             staged.append(sample.staged())
 
-    end = start_run(open_project(str(sample.root)), "story", "1-1", on_event=told, allow_dirty=True)
+    end = start_run(open_project(str(sample.root)), LaneScope.STORY, "1-1", on_event=told, allow_dirty=True)
     assert end.status == "completed"
     assert staged
     assert not {"mine.txt", CHANGED} & {path for paths in staged for path in paths}
@@ -92,7 +93,7 @@ def test_a_file_that_a_person_makes_between_two_calls_stays_out_of_an_agents_own
         if kind == "accepted" and data["step"] == "create-story":
             sample.write("between.txt", "a person's\n")
 
-    assert start_run(open_project(str(sample.root)), "story", "1-1", on_event=told).status == "completed"
+    assert start_run(open_project(str(sample.root)), LaneScope.STORY, "1-1", on_event=told).status == "completed"
     made = sample.git("rev-list", f"{before}..HEAD").split()
     assert "between.txt" not in paths_changed_by(sample, made)
     assert sample.git("status", "--porcelain") == "?? between.txt"
@@ -110,7 +111,7 @@ def test_a_file_that_a_person_makes_between_two_calls_is_neither_staged_nor_comm
         if kind == "ended" and data["step"] == "code-review":
             staged.extend(sample.git("diff", "--cached", "--name-only").splitlines())
 
-    assert start_run(open_project(str(sample.root)), "story", "1-1", on_event=told).status == "completed"
+    assert start_run(open_project(str(sample.root)), LaneScope.STORY, "1-1", on_event=told).status == "completed"
     assert staged
     assert "between.txt" not in staged
     assert (sample.root / "between.txt").exists()
@@ -126,7 +127,7 @@ def test_trees_are_held_while_a_story_is_under_way_and_let_go_when_it_is_done(tm
         if kind in ("story", "ended"):
             held.append(len(sample.git("for-each-ref", PINNED).splitlines()))
 
-    assert start_run(open_project(str(sample.root)), "story", "1-1", on_event=told).status == "completed"
+    assert start_run(open_project(str(sample.root)), LaneScope.STORY, "1-1", on_event=told).status == "completed"
     assert held[0] == 1
     assert held == sorted(held)
     assert sample.git("for-each-ref", PINNED) == ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...agents.start import worktree_lock_path
 from ...core.errors import AutopilotError, ConflictError, Location
+from ...core.run_ending import RunEnding
 from ...gates.checks import run_checks
 from ...git.branches import Branches
 from ...git.git import Git, format_paths
@@ -91,7 +92,11 @@ def _open_lane_worktree(project: Project, lane: Lane) -> Project:
 
 def remove_merged_worktree(project: Project, end: "RunEnd", notify: Callable[[str], None]) -> None:
     """Remove the worktree of a merged lane, as the autopilot does, unless the current directory is inside it."""
-    if not end.record.delivery.merged or end.status != "completed" or project.root.checkout == project.root.path:
+    if (
+        not end.record.delivery.merged
+        or end.status is not RunEnding.COMPLETED
+        or project.root.checkout == project.root.path
+    ):
         return
     place = os.path.realpath(project.root.checkout)
     if os.path.commonpath((os.path.realpath(os.getcwd()), place)) == place:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ...core.lane_scope import LaneScope
 from ...core.scheduling import EpicCandidate
 from ...github.forge import Forge
 from ...project.config import Config
@@ -121,7 +122,9 @@ class LaneDriver:
         )
 
     def _lane(self, project: Project, epic: EpicCandidate, start: EpicStart) -> Lane:
-        lane = new_lane(project, "epic", find_target_row(project, "epic", epic.key), NO_CAPS, None, False)
+        lane = new_lane(
+            project, LaneScope.EPIC, find_target_row(project, LaneScope.EPIC, epic.key), NO_CAPS, None, False
+        )
         return lane._replace(
             branch=start.branch,
             session=self._options.session,

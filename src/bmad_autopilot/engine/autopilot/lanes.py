@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ...core.errors import AutopilotError, command
 from ...core.journal_fold import fold
+from ...core.run_ending import RunEnding
 from ...core.run_record import RunRecord
 from ...core.scheduling import EpicCandidate, LaneStage, LaneView
 from ...runs.index import Run, unfinished_runs
@@ -116,14 +117,14 @@ def lane_after_run(end: RunEnd) -> LaneState:
     """The lane's state after a run of it has returned."""
     waits = end.record.delivery.current_wait or {}
     state = LaneState(end.folder, end.lane, end.record, LaneStage.WAITS)
-    if end.status == "pending":
+    if end.status is RunEnding.PENDING:
         why, until = str(waits.get("why", "")), waits.get("until")
         return state._replace(why=why, until=until, fingerprint=str(waits.get("fingerprint", "")))
-    if end.status == "failed":
+    if end.status is RunEnding.FAILED:
         last_answer = end.record.answers[-1] if end.record.answers else {}
         why = " ".join(str(last_answer.get("text", "")).split())
         return state._replace(stage=LaneStage.BLOCKED, why=f"given up: {why}" if why else "given up")
-    if end.status in ("left", "paused") and not _open_question(end.folder):
+    if end.status.is_stopped and not _open_question(end.folder):
         return state.as_ready()
     return state._replace(stage=LaneStage.ASKS, why=_open_question(end.folder))
 
@@ -247,7 +248,7 @@ class LaneTable:
         key = end.lane.key
         self.make_ready([state.folder for state in self.lanes if state.is_waiting_for_checkout])
         self.starting.pop(key, None)
-        if end.status not in ("completed", "not-done"):
+        if not end.status.is_over:
             self.lanes = replace_lane(self.lanes, lane_after_run(end))
             return
         self.lanes = [state for state in self.lanes if state.folder != end.folder]

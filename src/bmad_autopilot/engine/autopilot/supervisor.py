@@ -16,6 +16,7 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.run_ending import RunEnding
 from ...core.scheduling import EpicCandidate, LaneChoice, LaneStage, choose_lane, is_checkout_free
 from ...core.transitions import EpicPhase
 from ...git.branches import Branches
@@ -294,13 +295,13 @@ class _Supervisor:
 
     def _handle_end(self, end: RunEnd) -> AutopilotResult | None:
         self._lane_table.record_end(end)
-        if end.status in ("completed", "not-done"):
+        if end.status.is_over:
             self._owned_runs.remove(end.folder)
             if end.record.delivery.merged:
                 self._reporter.report_merged(end.lane.key, end.lane.epic or end.lane.key)
                 self._checkouts.remove(end.lane.key)
-        elif end.status in ("left", "paused") and not self.options.parallel:
-            is_stopped = end.status == "left" or self._requests.stops() > 0
+        elif end.status.is_stopped and not self.options.parallel:
+            is_stopped = end.status is RunEnding.DETACHED or self._requests.stops() > 0
             return self._finish(EXIT_INTERRUPTED if is_stopped else EXIT_HUMAN, end.status)
         return None
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ...core.errors import AutopilotError
 from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.run_ending import RunEnding
 from ...core.run_record import DeliveryRecord
 from ...core.transitions import Rule
 from ...git.git import RaceError
@@ -78,12 +79,14 @@ def stop_for_login(loop: Loop, error: AutopilotError) -> NoReturn:
     raise error
 
 
-def note_pending(loop: Loop, why: str, until: float | None, fingerprint: str = "", *, others: bool = False) -> str:
+def note_pending(
+    loop: Loop, why: str, until: float | None, fingerprint: str = "", *, others: bool = False
+) -> RunEnding:
     """End the lane's run for now, so that the supervisor can run other lanes. `others`: it waits for another
     lane."""
     details = {"others": True} if others else {}
     loop.note("pending", why=why, until=until, fingerprint=fingerprint, pull=loop.run.delivery.pull, **details)
-    return "pending"
+    return RunEnding.PENDING
 
 
 # The merge, its verification, and the cleanup.
@@ -187,37 +190,41 @@ def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
     loop.note("delivering", head=head, branch=branch, known=known)
 
 
-def check_out_branch(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def check_out_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     branches, branch = loop.ports.branches(), loop.lane.branch
-    waits = sync_local_branch(loop)
-    if waits is not None:
-        return waits or None
+    sync = sync_local_branch(loop)
+    if not sync.is_done:
+        return sync.ending
     try:
         others = loop.ports.checkout_blocker()
         if others:
-            return _wait_for_work_tree(loop, others, others=True) or None
+            return _wait_for_work_tree(loop, others, others=True)
         branches.check_out(branch)
         why = branches.checkout_problem(branch, loop.run.delivery.head)
     except AutopilotError as error:
         why = str(error)
-    return (_wait_for_work_tree(loop, why) if why else "") or None
+    return _wait_for_work_tree(loop, why) if why else None
 
 
-def sync_local_branch(loop: Loop) -> str | None:
-    """Move the local branch to the recorded head, in case we were killed in between. None: it is there.
-    With local changes in the tree the lane waits, or (empty) the next observation asks a person."""
+class BranchSync(NamedTuple):
+    is_done: bool  # the local branch is at the recorded head
+    ending: RunEnding | None = None  # otherwise: the lane waits; None: the next observation asks a person
+
+
+def sync_local_branch(loop: Loop) -> BranchSync:
+    """Move the local branch to the recorded head, in case we were killed in between."""
     branches, branch, head = loop.ports.branches(), loop.lane.branch, loop.run.delivery.head
     local = branches.head(branch)
     if not local or local == head:
-        return None
+        return BranchSync(True)
     try:
         branches.move(branch, head, local)
     except AutopilotError as error:
-        return _wait_for_work_tree(loop, str(error))
-    return None
+        return BranchSync(False, _wait_for_work_tree(loop, str(error)))
+    return BranchSync(True)
 
 
-def _wait_for_work_tree(loop: Loop, why: str, *, others: bool = False) -> str:
+def _wait_for_work_tree(loop: Loop, why: str, *, others: bool = False) -> RunEnding | None:
     """The work tree is blocked: check again until PATIENCE is over, then ask a person. `others`: blocked by
     another lane, whose work ends by itself. Files written by one of our checks are asked about at once."""
     loop.ports.release_merge_turn()  # let other lanes merge meanwhile
@@ -225,7 +232,7 @@ def _wait_for_work_tree(loop: Loop, why: str, *, others: bool = False) -> str:
     if written or (not others and _is_overdue(loop)):
         key, details = loop.run.delivery.head, f"{written}\n{why}" if written else why
         loop.note("did", do=WORK_TREE, key=key, failed=True, why=details, trouble="git")
-        return ""
+        return None
     return note_pending(loop, f"{_TREE}: {why}", loop.ports.now() + AGAIN, others=others)
 
 
@@ -248,11 +255,11 @@ def check(loop: Loop, observation: Observation, rule: Rule) -> None:
     loop.note("check", **vars(loop.ports.check(snapshot.code)))
 
 
-def push(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     snapshot, record = require_delivery(observation).snapshot, loop.run.delivery
-    waits = sync_local_branch(loop)
-    if waits is not None:
-        return waits or None
+    sync = sync_local_branch(loop)
+    if not sync.is_done:
+        return sync.ending
 
     def act() -> None:
         loop.ports.branches().push(loop.lane.branch, record.head, snapshot.remote)
@@ -261,19 +268,19 @@ def push(loop: Loop, observation: Observation, rule: Rule) -> str | None:
     return None
 
 
-def merge_base_branch(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def merge_base_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     snapshot = require_delivery(observation).snapshot
     assert snapshot.base_merge is not None
-    if rule.name == "base-moved" and not (loop.ports.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
+    if rule.needs_turn and not (loop.ports.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
         return None  # another lane was faster
     result = snapshot.base_merge
     loop.note(
         "base-taken", sha=result.sha, base=snapshot.base, branch=snapshot.target, semantic=list(result.semantic)
     )
-    return sync_local_branch(loop) or None
+    return sync_local_branch(loop).ending
 
 
-def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     """Merge commits of others, local and remote, into our branch."""
     snapshot, branches, head = (
         require_delivery(observation).snapshot,
@@ -289,7 +296,7 @@ def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> s
         result = branches.merge_commits(head, theirs, "", theirs, f"Take what was pushed to {snapshot.branch}")
         if not result.sha:
             steps = branches.merge_instructions(snapshot.branch, snapshot.branch, result)
-            return _wait_for_work_tree(loop, f"a merge with what was pushed to it is needed\n{steps}") or None
+            return _wait_for_work_tree(loop, f"a merge with what was pushed to it is needed\n{steps}")
         head = result.sha
     loop.note("foreign-taken", sha=head, remote=snapshot.remote, heard=len(loop.run.answers))
     with suppress(AutopilotError):

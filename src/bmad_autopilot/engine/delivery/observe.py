@@ -1,5 +1,6 @@
 """Observes a delivery: turns the snapshot of git and the forge into the facts of the transition table."""
 
+from ...core.answers import AnswerMeaning
 from ...core.errors import AutopilotError
 from ...core.facts import (
     BaseFact,
@@ -64,7 +65,7 @@ def _pull(snapshot: DeliverySnapshot, run: RunRecord) -> PullFact:
     if snapshot.pull is None:
         return PullFact.NONE
     if snapshot.pull.state is PullState.CLOSED:
-        is_wanted = last_decision(run, "closed", str(snapshot.pull.number)) == "reopen"
+        is_wanted = last_decision(run, "closed", str(snapshot.pull.number)) is AnswerMeaning.REOPEN
         return (
             PullFact.REOPEN_REQUESTED
             if is_wanted and not record.is_done("reopen", answer_count(run, "closed"))
@@ -86,7 +87,9 @@ def _is_retargeted(snapshot: DeliverySnapshot, base: str, run: RunRecord) -> boo
     if base in (snapshot.target, *((ours,) if ours else (snapshot.plan.base, snapshot.plan.onto))):
         return False
     is_confirmed = answered_at(run, "retargeted", retarget_key(snapshot)) > float(last.get("at", 0.0))
-    return not (is_confirmed and last_decision(run, "retargeted", retarget_key(snapshot)) == "retarget")
+    return not (
+        is_confirmed and last_decision(run, "retargeted", retarget_key(snapshot)) is AnswerMeaning.RETARGET
+    )
 
 
 def retarget_key(snapshot: DeliverySnapshot) -> str:
@@ -114,7 +117,7 @@ def _is_our_push(remote: str, record: DeliveryRecord) -> bool:
 
 
 def _foreign_line(branches: BranchPort, snapshot: DeliverySnapshot, run: RunRecord) -> BranchFact:
-    is_confirmed = last_decision(run, "foreign", foreign_key(snapshot)) == "take-over"
+    is_confirmed = last_decision(run, "foreign", foreign_key(snapshot)) is AnswerMeaning.TAKE_OVER
     return (
         BranchFact.ALLOWED
         if is_confirmed or _is_conflict_resolved(branches, snapshot, run)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from ...agents.shim.redact import Redactor, environment_secrets
 from ...core.facts import ThreadsFact
 from ...core.forge_errors import ForgeError, ForgeErrorKind
-from ...core.transitions import Rule, RuleAction
+from ...core.run_ending import RunEnding
+from ...core.transitions import FixInput, PullWait, Rule, RuleAction
 from ...github.forge import COPILOT, NewPull, RemoteCheck
 from ...github.gate_runner import WORKFLOW_FILE
 from ..agent_calls import start_story
@@ -173,19 +174,19 @@ class _RoundInput(NamedTuple):
 
 def start_fix_round(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.delivery is not None
-    work = _round_input(loop, observation.delivery, rule.name)
+    work = _round_input(loop, observation.delivery, rule.fix_input)
     key = fix_round_key(loop.lane.key, len(loop.run.delivery.rounds) + 1)
     start_story(loop, key, "")
     about = {"base": observation.delivery.snapshot.base} if work.why == CONFLICT else {}
     loop.note("pull-round", story=key, **work._asdict(), **about)
 
 
-def _round_input(loop: Loop, found: DeliveryObservation, rule: str) -> _RoundInput:
+def _round_input(loop: Loop, found: DeliveryObservation, fixes: FixInput) -> _RoundInput:
     snapshot = found.snapshot
-    if rule == "conflict-mendable" and snapshot.base_merge is not None:
+    if fixes is FixInput.CONFLICT and snapshot.base_merge is not None:
         texts = loop.ports.branches().conflict_texts(loop.run.delivery.head, snapshot.base, snapshot.base_merge)
         return _RoundInput(CONFLICT, prompt_conflicts(texts), [])
-    if rule == "unfit":
+    if fixes is FixInput.CHECKS:
         excerpt = snapshot.check.excerpt if snapshot.check else ""
         return _RoundInput(CHECKS, [], [{"title": "What the project's own checks printed:", "text": excerpt}])
     logs = [prompt_log(one, _tail(loop, one)) for one in snapshot.failed_checks[:MAX_LOGS]]
@@ -206,7 +207,7 @@ def _tail(loop: Loop, check: RemoteCheck) -> str:
 SHORT = 15.0  # seconds: shorter waits happen inside the run
 
 
-def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> str | None:
+def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     if observation.problem is not None:
         stop_for_login(loop, observation.problem)
     until = observation.until or loop.ports.now() + AGAIN
@@ -218,19 +219,19 @@ def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> str | No
     )
 
 
-def wait_for_pull(loop: Loop, observation: Observation, rule: Rule) -> str:
+def wait_for_pull(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     snapshot = observation.delivery.snapshot if observation.delivery else None
     mark = snapshot.pull.fingerprint if snapshot and snapshot.pull else ""
     if snapshot and snapshot.plan.kind == LOCAL:
         mark = snapshot.base
-    if rule.name == "not-its-turn":
+    if rule.pull_wait is PullWait.TURN:
         loop.ports.request_merge_turn()
-    elif rule.name != "checks-run":  # other lanes may merge sooner
+    elif rule.pull_wait is not PullWait.CHECKS:  # other lanes may merge sooner
         loop.ports.release_merge_turn()
-    return note_pending(loop, describe_wait(rule.name, snapshot), observation.until, mark)
+    return note_pending(loop, describe_wait(rule.pull_wait, snapshot), observation.until, mark)
 
 
-PERFORMERS: Mapping[RuleAction, Callable[[Loop, Observation, Rule], "str | None"]] = {
+PERFORMERS: Mapping[RuleAction, Callable[[Loop, Observation, Rule], RunEnding | None]] = {
     RuleAction.DELIVER: branch_actions.start_delivery,
     RuleAction.WAIT_FOR_FORGE: wait_for_forge,
     RuleAction.WAIT_FOR_PULL: wait_for_pull,

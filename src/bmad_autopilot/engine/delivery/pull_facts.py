@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...core.answers import AnswerMeaning
 from ...core.facts import CiFact, Facts, MergeFact, RequestedReviewFact, ThreadsFact
 from ...core.run_record import DeliveryRecord, RunRecord
 from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge
@@ -46,7 +47,9 @@ def _ci(snapshot: DeliverySnapshot, run: RunRecord, now: float) -> CiFact:
         return _settled(snapshot, run, now)
     if word == "none":
         content = (snapshot.equivalent_heads or (head,))[-1]  # the answer covers this content only
-        is_fine = not snapshot.plan.checks or last_decision(run, "no-checks", content) == "without-checks"
+        is_fine = (
+            not snapshot.plan.checks or last_decision(run, "no-checks", content) is AnswerMeaning.WITHOUT_CHECKS
+        )
         return CiFact.GREEN if is_fine else CiFact.NONE
     if word == "pending":
         return _pending_or_late(snapshot, run, now)
@@ -137,7 +140,7 @@ def _review(snapshot: DeliverySnapshot, run: RunRecord, now: float) -> Requested
     if snapshot.plan.review != COPILOT or is_reviewed(snapshot.reviews, COPILOT_LOGIN, content):
         return RequestedReviewFact.SUFFICIENT
     first = content[-1]  # the head that introduced the content
-    if last_decision(run, "silence", first) == "without-review":
+    if last_decision(run, "silence", first) is AnswerMeaning.WITHOUT_REVIEW:
         return RequestedReviewFact.SUFFICIENT
     if record.is_done("no-review"):  # no review can be requested: an approval decides instead
         if snapshot.plan.merge != AUTO:

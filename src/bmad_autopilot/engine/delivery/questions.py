@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from ...core.answers import AnswerMeaning
 from ...core.facts import ThreadsFact
 from ...core.run_record import RunRecord
 from ...core.stop_causes import ABORT, CAUSE_MENUS, RETRY, Cause
@@ -16,7 +17,7 @@ from .threads import ReviewPoint, reply_key
 
 MAX_SHOWN = 2000
 
-_CHECK_AGAIN = {RETRY: "look", ABORT: "abort"}
+_CHECK_AGAIN = {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT}
 
 DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
     "forge": QuestionText(
@@ -35,28 +36,28 @@ DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
     ),
     "otherwise": QuestionText(
         "{pull} is merged, but the commit on {base} is not what was tested. Have you looked at it?",
-        {RETRY: "look", "accept": "merged-fine", ABORT: "abort"},
+        {RETRY: AnswerMeaning.OBSERVE, "accept": AnswerMeaning.ACCEPT_MERGE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "something came in between; the checks on the base branch say whether it holds",
         Cause.MERGE,
     ),
     "closed": QuestionText(
         "Somebody has closed {pull}. Open it again?",
-        {"reopen": "reopen", **_CHECK_AGAIN},
+        {"reopen": AnswerMeaning.REOPEN, **_CHECK_AGAIN},
         ABORT,
         "whoever closed it had a reason; the branch stays as it is",
         Cause.CLOSED,
     ),
     "retargeted": QuestionText(
         "Somebody has set {pull} to go to {other}, and not to {base}. Set it back?",
-        {RETRY: "retarget", ABORT: "abort"},
+        {RETRY: AnswerMeaning.RETARGET, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "it is proven with that base alone; what is meant for another, a person merges",
         Cause.MERGE,
     ),
     "foreign": QuestionText(
         "Commits that are not ours are on {branch}. Take them in and go on from there?",
-        {"take": "take-over", **_CHECK_AGAIN},
+        {"take": AnswerMeaning.TAKE_OVER, **_CHECK_AGAIN},
         "take",
         "nothing of them is lost; until then nothing is pushed to that branch",
         Cause.FOREIGN,
@@ -70,77 +71,82 @@ DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
     ),
     "base-restless": QuestionText(
         "{base} has moved each time before {branch} could be merged. Go on trying?",
-        {RETRY: "more-bases", ABORT: "abort"},
+        {RETRY: AnswerMeaning.MORE_BASES, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "it is merged as soon as the base stays as it is for the length of its checks",
         Cause.CONFLICT,
     ),
     "unfit": QuestionText(
         "The project's checks still fail on what is to be delivered of {epic}. Allow more rounds of mending?",
-        {RETRY: "more-pull-rounds", ABORT: "abort"},
+        {RETRY: AnswerMeaning.MORE_PULL_ROUNDS, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "what you commit on its branch meanwhile is looked at first",
         Cause.CHECKS,
     ),
     "unfit-here": QuestionText(
         "The project's checks cannot run here on what is to be delivered of {epic}. Once that is mended: again?",
-        {RETRY: "recheck", ABORT: "abort"},
+        {RETRY: AnswerMeaning.RECHECK, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "no change to the code would help; what is missing must be there first",
         Cause.ENVIRONMENT,
     ),
     "pull-rounds": QuestionText(
         "{pull} still wants changes after {rounds} rounds. Allow as many again?",
-        {"more": "more-pull-rounds", **_CHECK_AGAIN},
+        {"more": AnswerMeaning.MORE_PULL_ROUNDS, **_CHECK_AGAIN},
         RETRY,
         "look at it first: what it wants stands above",
         Cause.PULL_ROUNDS,
     ),
     "disputed": QuestionText(
         "The agent does not agree with a reviewer of {pull}. Who is right?",
-        {"insist": "insist", "resolve": "close-thread", "leave": "leave-thread", ABORT: "abort"},
+        {
+            "insist": AnswerMeaning.INSIST,
+            "resolve": AnswerMeaning.CLOSE_THREAD,
+            "leave": AnswerMeaning.LEAVE_THREAD,
+            ABORT: AnswerMeaning.ABORT,
+        },
         "leave",
         "insist: it is done after all; resolve: the thread is closed as it is; leave: you settle it there",
         Cause.THREADS,
     ),
     "ci": QuestionText(
         "A check of {pull} waits for somebody, or says what nobody understands. Look again?",
-        {RETRY: "look", ABORT: "abort"},
+        {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "what it waits for is on the forge; nothing is merged before it is green",
         Cause.REMOTE_CHECKS,
     ),
     "ci-late": QuestionText(
         "The checks of {pull} are still not over. Wait as long again?",
-        {RETRY: "wait-more", ABORT: "abort"},
+        {RETRY: AnswerMeaning.WAIT_MORE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "nothing is merged before they are green",
         Cause.REMOTE_CHECKS,
     ),
     "no-checks": QuestionText(
         "{pull} has no checks at all. Look again, or go on without?",
-        {RETRY: "look", "without": "without-checks", ABORT: "abort"},
+        {RETRY: AnswerMeaning.OBSERVE, "without": AnswerMeaning.WITHOUT_CHECKS, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "only the project's own checks here have passed; `require_checks = false` says that they are enough",
         Cause.REMOTE_CHECKS,
     ),
     "silence": QuestionText(
         "The review of {pull} that was asked for has not come. Wait as long again?",
-        {"wait": "wait-more", "without": "without-review", ABORT: "abort"},
+        {"wait": AnswerMeaning.WAIT_MORE, "without": AnswerMeaning.WITHOUT_REVIEW, ABORT: AnswerMeaning.ABORT},
         "wait",
         "`require_review` says whose review is needed",
         Cause.NO_REVIEW,
     ),
     "approval-late": QuestionText(
         "{pull} is green, and what it waits for has not come. Wait as long again?",
-        {"wait": "wait-more", ABORT: "abort"},
+        {"wait": AnswerMeaning.WAIT_MORE, ABORT: AnswerMeaning.ABORT},
         "wait",
         "once that is there, it is merged",
         Cause.NO_REVIEW,
     ),
     "merge-refused": QuestionText(
         "The forge would not merge {pull}. Try again?",
-        {RETRY: "try-merge", ABORT: "abort"},
+        {RETRY: AnswerMeaning.TRY_MERGE, ABORT: AnswerMeaning.ABORT},
         RETRY,
         "it says why above; a rule of the branch may want something more",
         Cause.MERGE,

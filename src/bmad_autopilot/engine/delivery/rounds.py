@@ -2,6 +2,7 @@
 
 import re
 
+from ...core.answers import AnswerMeaning, read_meaning
 from ...core.run_record import PullRound, RunRecord, StoryRecord
 from ...workflows.contract import PromptPoint
 
@@ -53,10 +54,10 @@ def _point(one: object) -> PromptPoint:
 # Past answers to delivery questions, by question code and key.
 
 
-def last_decision(run: RunRecord, code: str, key: str) -> str:
-    """The meaning of the last answer to this question; empty: none."""
+def last_decision(run: RunRecord, code: str, key: str) -> AnswerMeaning | None:
+    """The meaning of the last answer to this question; None: it has no answer."""
     answers = [one for one in run.answers if one.get("code") == code and one.get("key") == key]
-    return str(answers[-1].get("means", "")) if answers else ""
+    return read_meaning(answers[-1].get("means", "")) if answers else None
 
 
 def answered_at(run: RunRecord, code: str, key: str) -> float:

@@ -4,8 +4,10 @@ of a wait. Pure."""
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ...core.answers import AnswerMeaning
 from ...core.facts import ThreadsFact
 from ...core.run_record import CheckRecord, RunRecord
+from ...core.transitions import PullWait
 from ...git.history import RUN_TRAILER, STEP_TRAILER
 from ...github.approval import MOST_FILES
 from ...github.forge import RemoteCheck
@@ -112,7 +114,7 @@ def prompt_points(points: Iterable[ReviewPoint], run: RunRecord) -> list[dict[st
                 "text": text,
                 "since": point.commit or point.since,  # earlier fixes were not accepted
                 "decided": not has_new_comments(point)
-                and last_decision(run, "disputed", reply_key(point)) == "insist",
+                and last_decision(run, "disputed", reply_key(point)) is AnswerMeaning.INSIST,
             }
         )
     return items
@@ -185,29 +187,29 @@ def squash_message(lane: Lane, run: RunRecord, trailers: list[tuple[str, str]]) 
 # The reason of a wait, by the name of the rule that waits. The journal, `bmad pr status` and the log show it.
 
 WAIT_REASONS = {
-    "checks-run": "its checks",
-    "review-waited": "Copilot's review",
-    "threads-strange": "review threads that a person has to close",
-    "by-hand": "a person to merge it",
-    "unapproved": "an approval",
-    "in-the-queue": "the merge queue",
-    "blocked": "what a rule of the branch demands",
-    "not-its-turn": "its turn to be merged",
+    PullWait.CHECKS: "its checks",
+    PullWait.REVIEW: "Copilot's review",
+    PullWait.THREADS: "review threads that a person has to close",
+    PullWait.PERSON: "a person to merge it",
+    PullWait.APPROVAL: "an approval",
+    PullWait.QUEUE: "the merge queue",
+    PullWait.BRANCH_RULES: "what a rule of the branch demands",
+    PullWait.TURN: "its turn to be merged",
 }
 
 
-def describe_wait(rule: str, found: DeliverySnapshot | None) -> str:
+def describe_wait(wait: PullWait, found: DeliverySnapshot | None) -> str:
     """What a pull request waits for, as text."""
-    if rule == "by-hand" and found is not None and found.pull is not None:
+    if wait is PullWait.PERSON and found is not None and found.pull is not None:
         if found.is_stacked:
             return f"the pull request of {found.target}, which it stands on"
         if found.pull.is_draft:
             return "a person to take it out of draft"
-    if rule == "unapproved" and found is not None and found.objections:
+    if wait is PullWait.APPROVAL and found is not None and found.objections:
         names = ", ".join(one_line(one.login, 60) for one in found.objections[:3])
         return f"{names} to take back what they ask for, or somebody to dismiss that review"
-    if rule == "unapproved" and found is not None and len(found.files) >= MOST_FILES:
+    if wait is PullWait.APPROVAL and found is not None and len(found.files) >= MOST_FILES:
         return "a person's approval: it changes more files than a workflow can look at"
-    if rule == "blocked" and found is not None and found.pull is not None:
+    if wait is PullWait.BRANCH_RULES and found is not None and found.pull is not None:
         return f"what the rules of {found.target} demand: GitHub calls it {one_line(found.pull.merge_state, 40)}"
-    return WAIT_REASONS.get(rule, rule)
+    return WAIT_REASONS[wait]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from ...core.answers import AnswerMeaning
 from ...core.errors import AutopilotError, FileError
 from ...core.facts import ThreadsFact
 from ...core.run_record import Data, RunRecord
@@ -100,9 +101,11 @@ def _answered(point: ReviewPoint, answer: Data, run: RunRecord, is_replied: bool
     if answer["answer"] == FIXED:
         return _resolve_state(point, run)
     word = last_decision(run, "disputed", reply_key(point))
-    if word == "close-thread":
+    if word is AnswerMeaning.CLOSE_THREAD:
         return _resolve_state(point, run)
-    return {"insist": ThreadsFact.OPEN, "leave-thread": ThreadsFact.UNTRUSTED}.get(word, ThreadsFact.DISPUTED)
+    if word is AnswerMeaning.INSIST:
+        return ThreadsFact.OPEN
+    return ThreadsFact.UNTRUSTED if word is AnswerMeaning.LEAVE_THREAD else ThreadsFact.DISPUTED
 
 
 def _resolve_state(point: ReviewPoint, run: RunRecord) -> ThreadsFact:

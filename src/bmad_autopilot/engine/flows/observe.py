@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 
+from ...core.answers import AnswerMeaning
 from ...core.errors import FileError
 from ...core.facts import (
     BoardFact,
@@ -162,9 +163,9 @@ def _answer_row(answer: Data, steps: Sequence[Step]) -> CompletedStep | None:
     if index is None:
         return None
     means, code = answer.get("means"), answer.get("code")
-    if means == "skip" or (code == "optional" and means == "pass-over"):
+    if means is AnswerMeaning.SKIP or (code == "optional" and means is AnswerMeaning.PASS_OVER):
         return _row(steps[index], f"skipped by {_who(answer)}")
-    if code == "gate" and means == "go-on" and not answer.get("number"):
+    if code == "gate" and means is AnswerMeaning.CONTINUE and not answer.get("number"):
         return _row(steps[index], f"{FOUND}, and taken as it is")
     return None
 

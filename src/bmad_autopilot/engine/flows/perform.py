@@ -3,6 +3,7 @@
 import time
 
 from ...core.flow_state import FlowState, LastSession
+from ...core.run_ending import RunEnding
 from ...core.run_record import StepRecord, StoryRecord
 from ...core.transitions import Rule
 from ..commits import run_id
@@ -10,7 +11,6 @@ from ..observation import Loop, Observation, call_id
 from ..ports import CommitOrder
 from .observe import commit_label, next_commit
 
-TASKS = "tasks"  # status of a loop that has reached a step of tasks
 BOUNDARY = "session boundary"
 
 
@@ -53,7 +53,7 @@ def _uncommitted_rounds(story: StoryRecord, record: StepRecord) -> list[StepReco
     return [one for one in before if commit_label(one) not in story.commits]
 
 
-def start_tasks(loop: Loop, observation: Observation, rule: Rule) -> str:
+def start_tasks(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     """End the loop; the flow runner then runs the tasks in their own lanes, on their own board."""
     step = observation.position.step
     assert step is not None
@@ -62,4 +62,4 @@ def start_tasks(loop: Loop, observation: Observation, rule: Rule) -> str:
     under_way = observation.flow.update.state._replace(status="in_progress")
     loop.ports.flow_store().write(with_session(under_way, loop.ports.now(), "completed step", ""))
     loop.note("waiting")
-    return TASKS
+    return RunEnding.TASKS

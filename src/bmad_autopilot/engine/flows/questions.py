@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ...core.answers import AnswerMeaning
 from ...core.errors import FileError
 from ...core.stop_causes import ABORT, CAUSE_MENUS, FIX, RETRY, SKIP, BlockReason, Cause
 from ...io.files import read_text
@@ -17,11 +18,20 @@ GATE, BOUNDARY, OPTIONAL, FAILED = "gate", "boundary", "optional", "flow-failed"
 ANOTHER = "another"
 
 # The meaning of each answer in the journal.
-FLOW_ANSWERS: Mapping[str, Mapping[str, str]] = {
-    GATE: {"again": "once-more", "proceed": "go-on"},
-    BOUNDARY: {"new-session": "session-over", "continue": "go-on", ANOTHER: "once-more"},
-    OPTIONAL: {"run": "go-on", SKIP: "pass-over"},
-    FAILED: {RETRY: "go-on", SKIP: "skip", FIX: "hand-over", ABORT: "abort"},
+FLOW_ANSWERS: Mapping[str, Mapping[str, AnswerMeaning]] = {
+    GATE: {"again": AnswerMeaning.REPEAT_STEP, "proceed": AnswerMeaning.CONTINUE},
+    BOUNDARY: {
+        "new-session": AnswerMeaning.END_SESSION,
+        "continue": AnswerMeaning.CONTINUE,
+        ANOTHER: AnswerMeaning.REPEAT_STEP,
+    },
+    OPTIONAL: {"run": AnswerMeaning.CONTINUE, SKIP: AnswerMeaning.PASS_OVER},
+    FAILED: {
+        RETRY: AnswerMeaning.CONTINUE,
+        SKIP: AnswerMeaning.SKIP,
+        FIX: AnswerMeaning.HAND_OVER,
+        ABORT: AnswerMeaning.ABORT,
+    },
 }
 
 

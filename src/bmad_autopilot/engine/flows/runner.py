@@ -8,6 +8,8 @@ from typing import NamedTuple
 from ...board.task_files import read_tasks
 from ...core.errors import AutopilotError, FileError, command
 from ...core.journal_fold import fold
+from ...core.lane_scope import LaneScope
+from ...core.run_ending import RunEnding
 from ...git.git import Git
 from ...git.worktree_state import read_worktree_state
 from ...project.commands import NO_CHECKS
@@ -37,7 +39,7 @@ from ..runner import (
     supervise,
 )
 from .model import index_of, part_of, with_unique_names
-from .perform import BOUNDARY, TASKS, with_session
+from .perform import BOUNDARY, with_session
 from .questions import BOUNDARY as BOUNDARY_QUESTION
 from .questions import TASKS_FOLDER
 from .status import state_path
@@ -45,13 +47,13 @@ from .status import state_path
 MAX_ROUNDS = 50  # rounds of tasks in one command, run one after another
 
 _REASONS = {
-    "completed": "completed step",
-    "session-over": BOUNDARY,
-    "left": "user paused",
-    "paused": "user paused",
-    "waiting": "waits for an answer",
-    "handed-over": "handed over",
-    "failed": "given up",
+    RunEnding.COMPLETED: "completed step",
+    RunEnding.SESSION_OVER: BOUNDARY,
+    RunEnding.DETACHED: "user paused",
+    RunEnding.PAUSED: "user paused",
+    RunEnding.WAITING: "waits for an answer",
+    RunEnding.HANDED_OVER: "handed over",
+    RunEnding.FAILED: "given up",
 }
 
 
@@ -84,7 +86,7 @@ def start_flow(
             supervision.set_run(before.id)
             clear_request(before.folder)
             end = _run_to_end(project, before.folder, options, on_event, human, None)
-            if end.status != "session-over":
+            if end.status is not RunEnding.SESSION_OVER:
                 return end
         if not lane.checks:
             on_event("notice", {"text": NO_CHECKS}, time.time())
@@ -113,7 +115,7 @@ def _lane(project: Project, flow: Flow, options: FlowOptions, session: str) -> L
     git = Git(project.root.checkout)
     ground = read_worktree_state(git) if git.work_tree is not None else None
     return Lane(
-        "flow",
+        LaneScope.FLOW,
         flow.name,
         None,
         flow.workflow._replace(steps=with_unique_names(flow.steps)),
@@ -150,10 +152,10 @@ def _run_to_end(
             end, lane = run_lane(project, lane, folder, on_event, human, resumed=False, variables=known), None
         elif end is None:
             end = resume_lane(project, folder, on_event, human, options.caps, unattended=options.unattended)
-        if end.status != TASKS:
+        if end.status is not RunEnding.TASKS:
             break
         status = _implement(project, end, options, on_event, human)
-        if status != "completed":
+        if status is not RunEnding.COMPLETED:
             end = end._replace(status=status)
             break
         end = None
@@ -165,13 +167,17 @@ def _run_to_end(
 def _interrupted_at_tasks(folder: str) -> RunEnd | None:
     lane = read_lane(folder)
     record = fold((one.kind, one.data, one.at) for one in Journal(folder, lambda value: value).entries())
-    return RunEnd(TASKS, record, folder, lane, resumed=True) if lane is not None and record.implementing else None
+    return (
+        RunEnd(RunEnding.TASKS, record, folder, lane, resumed=True)
+        if lane is not None and record.implementing
+        else None
+    )
 
 
 def _implement(
     project: Project, end: RunEnd, options: FlowOptions, on_event: EventSink, human: Prompter | None
-) -> str:
-    """The status of its tasks. Their result is journaled, which makes the following steps due again."""
+) -> RunEnding:
+    """The ending of its tasks. Their result is journaled, which makes the following steps due again."""
     from .tasks import implement_tasks  # imports everything that runs epics
 
     name = end.record.implementing
@@ -185,12 +191,12 @@ def _implement(
         options=options.delivery,
         allow_dirty=True,
     )
-    if done.status != "completed":
+    if done.status is not RunEnding.COMPLETED:
         if done.why:
             on_event("notice", {"text": f"{name}: {done.why}"}, time.time())
         return done.status
     if not done.report:
-        _close_session(project, end._replace(status="failed"))
+        _close_session(project, end._replace(status=RunEnding.FAILED))
         raise _no_tasks(name)
     total = len(read_tasks(os.path.join(project.root.checkout, TASKS_FOLDER)).tasks)
     tasks = "1 task" if done.tasks_done == 1 else f"{done.tasks_done} tasks"
@@ -226,7 +232,7 @@ def _close_session(project: Project, end: RunEnd) -> None:
         state = load_flow_state(path, inside=root.checkout)
         if state is not None:
             reason = _REASONS.get(end.status, end.status)
-            notes = f"{state.name} comes next" if end.status == "session-over" else state.last.notes
+            notes = f"{state.name} comes next" if end.status is RunEnding.SESSION_OVER else state.last.notes
             wanted = with_session(state, time.time(), reason, notes)
             write_flow_state(path, wanted, inside=root.checkout, state_folder=root.state_folder, base=state)
     except FileError:

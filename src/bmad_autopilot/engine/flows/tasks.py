@@ -14,7 +14,6 @@ from ...board.task_files import DONE as FINISHED
 from ...board.task_files import TABLE, FlowTasks, read_tasks
 from ...core.errors import (
     EXIT_DONE,
-    EXIT_FAILED,
     EXIT_HUMAN,
     EXIT_INTERRUPTED,
     AutopilotError,
@@ -22,6 +21,8 @@ from ...core.errors import (
     Location,
     Severity,
 )
+from ...core.lane_scope import LaneScope
+from ...core.run_ending import RunEnding
 from ...core.statuses import DONE, PARKED, UNKNOWN
 from ...git.branches import Branches
 from ...git.git import Git
@@ -39,7 +40,7 @@ from ..lane import LOCAL
 from ..policy import with_base_settings
 from ..ports import EventSink, Prompter
 from ..run_setup import NO_CAPS, Caps
-from ..runner import EMPTY_MAPPING, EXIT_CODES, RunEnd, start_run
+from ..runner import EMPTY_MAPPING, RunEnd, start_run
 from ..world.delivery import ForgeFactory
 from .task_records import (
     SESSION,
@@ -125,12 +126,22 @@ MAX_NAMED = 8
 
 
 class TasksResult(NamedTuple):
-    status: str  # one of RunEnd's statuses
-    exit_code: int
+    status: RunEnding
     why: str = ""
     tasks_done: int = 0
     tasks_left: int = 0  # including parked tasks
     report: str = ""  # its path; empty: not written yet
+
+    @property
+    def exit_code(self) -> int:
+        return self.status.exit_code
+
+
+class EarlyEnd(NamedTuple):
+    """Why the batches stopped before all of them had run."""
+
+    status: RunEnding
+    why: str
 
 
 def implement_tasks(
@@ -152,7 +163,7 @@ def implement_tasks(
     with hold_supervisor_lock(project.state_folder, f"tasks {kind}"):
         planned = plan_tasks(project, kind, session, on_event)
     if planned is None:
-        return TasksResult("completed", EXIT_DONE, "there are no tasks")
+        return TasksResult(RunEnding.COMPLETED, "there are no tasks")
     if options is not None:
         options = options._replace(session=session, unattended=options.unattended or unattended)
         stopped = deliver_batches(project, options, on_event=on_event, human=human, forge=forge)
@@ -185,18 +196,18 @@ class _Batches:
         self._dollars = 0.0
         self._began = time.time()
 
-    def run(self, board: Board, tasks: FlowTasks) -> tuple[str, str]:
-        """Status and reason of an early end; empty: all batches ran."""
+    def run(self, board: Board, tasks: FlowTasks) -> EarlyEnd | None:
+        """None: all batches ran."""
         for key in ordered_batches(board, tasks):
             if not self._is_open(key):
                 continue
             commit_task_records(self._project, self._kind, self._session)
             caps = self._remaining_caps()
             if caps is None:
-                return "paused", "what all batches may cost or take is used up"
+                return EarlyEnd(RunEnding.PAUSED, "what all batches may cost or take is used up")
             end = start_run(
                 self._project,
-                "epic",
+                LaneScope.EPIC,
                 key,
                 on_event=self._on_event,
                 human=self._human,
@@ -206,9 +217,9 @@ class _Batches:
                 unattended=self._unattended,
             )
             self._dollars += end.record.dollars
-            if end.status != "completed":
-                return end.status, _why(end)
-        return "", ""
+            if end.status is not RunEnding.COMPLETED:
+                return EarlyEnd(end.status, _why(end))
+        return None
 
     def _is_open(self, key: str) -> bool:
         """The batch has open tasks or an unfinished run. A batch with only finished and parked tasks is left to
@@ -238,22 +249,23 @@ def _why(end: RunEnd) -> str:
     return f"{end.lane.key}: {end.status}, run {end.run_id}"
 
 
-def _end(project: Project, kind: str, stopped: tuple[str, str]) -> TasksResult:
+def _end(project: Project, kind: str, stopped: EarlyEnd | None) -> TasksResult:
     tasks = read_tasks(project.tasks_folder)
     rows = task_rows(read_board(project.require_board()), tasks)
     rowed = {one.task.path for one in rows if one.task is not None}
     open_rows = [one for one in rows if one.row.meaning != DONE]
     added = [task.name for task in tasks.todo if task.path not in rowed]  # added during the run
-    status, why = stopped
-    if not status and all(one.row.meaning in OVER for one in open_rows):
+    if stopped is None and all(one.row.meaning in OVER for one in open_rows):
         finish_tasks(project, kind)
-    if not status and (open_rows or added):
+    if stopped is None and (open_rows or added):
         named = [*map(_named, open_rows), *(f"{name} (new)" for name in added)]
-        status, why = "not-done", f"not done: {', '.join(named[:MAX_NAMED])}{' …' if named[MAX_NAMED:] else ''}"
-    path, status = report_path(project, kind), status or "completed"
+        why = f"not done: {', '.join(named[:MAX_NAMED])}{' …' if named[MAX_NAMED:] else ''}"
+        stopped = EarlyEnd(RunEnding.NOT_DONE, why)
+    status, why = stopped or (RunEnding.COMPLETED, "")
+    path = report_path(project, kind)
     done = len(rows) - len(open_rows)
     left = len(open_rows) + len(added)
-    return TasksResult(status, EXIT_CODES[status], why, done, left, path if os.path.isfile(path) else "")
+    return TasksResult(status, why, done, left, path if os.path.isfile(path) else "")
 
 
 def _named(one: TaskRow) -> str:
@@ -262,7 +274,7 @@ def _named(one: TaskRow) -> str:
 
 # Delivery of batches like epics: a branch and a pull request each, in parallel if asked for.
 
-_STATUSES = {EXIT_FAILED: "failed", EXIT_HUMAN: "waiting", EXIT_INTERRUPTED: "left"}
+_ENDINGS = {EXIT_HUMAN: RunEnding.WAITING, EXIT_INTERRUPTED: RunEnding.DETACHED}
 
 
 def deliver_batches(
@@ -272,19 +284,20 @@ def deliver_batches(
     on_event: EventSink,
     human: Prompter | None,
     forge: ForgeFactory | None,
-) -> tuple[str, str]:
-    """Status and reason of an early end; empty: everything is merged, and the base is checked out."""
+) -> EarlyEnd | None:
+    """None: everything is merged, and the base is checked out."""
     project = with_base_settings(project, on_event)
     git = Git(project.root.checkout)
     branches = Branches(git, project.config.github.remote)
     base = require_base_branch(branches, project.config)
     missing = _missing_from_base(project, git, branches, base)
     if missing:
-        return "waiting", missing
+        return EarlyEnd(RunEnding.WAITING, missing)
     end = run_autopilot(project, options, on_event=on_event, human=human, forge=forge)
     if end.exit_code != EXIT_DONE:
         asked = next((f"{state.lane.key}: {state.why}" for state in end.lanes if state.why), "")
-        return _STATUSES.get(end.exit_code, "failed"), end.limit_reached or end.why or asked
+        ending = _ENDINGS.get(end.exit_code, RunEnding.FAILED)
+        return EarlyEnd(ending, end.limit_reached or end.why or asked)
     return _update_checkout(project, git, branches, base)
 
 
@@ -307,7 +320,7 @@ def _missing_from_base(project: Project, git: Git, branches: Branches, base: str
     return f"the plan of the tasks is not on {where} yet ({missing[0]} …): merge or push this branch, then go on"
 
 
-def _update_checkout(project: Project, git: Git, branches: Branches, base: str) -> tuple[str, str]:
+def _update_checkout(project: Project, git: Git, branches: Branches, base: str) -> EarlyEnd | None:
     """Check out the updated base, so that task files and report are committed on top of it."""
     head, here = _head(project, branches, base), branches.branch_head(base)
     try:
@@ -316,7 +329,8 @@ def _update_checkout(project: Project, git: Git, branches: Branches, base: str) 
         if current_branch(git) != base:
             branches.switch(base)
     except AutopilotError as error:
-        return "waiting", f"all is merged; bring {base} here, then go on: {error.message}"
+        return EarlyEnd(RunEnding.WAITING, f"all is merged; bring {base} here, then go on: {error.message}")
     if not branches.contains(branches.branch_head(base), head):
-        return "waiting", f"all is merged; {base} here has commits of its own: git pull, then go on"
-    return "", ""
+        why = f"all is merged; {base} here has commits of its own: git pull, then go on"
+        return EarlyEnd(RunEnding.WAITING, why)
+    return None

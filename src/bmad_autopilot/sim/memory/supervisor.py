@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from ...core.errors import ConflictError
 from ...core.journal_fold import fold
+from ...core.run_ending import RunEnding
 from ...core.scheduling import EpicCandidate, LaneChoice, LaneStage, choose_lane, is_checkout_free
 from ...core.transitions import EpicPhase
 from ...engine.autopilot.epics import branch_for, open_epics
@@ -50,8 +51,8 @@ class MemorySupervisor:
         self._lane_for = lane_for
         self._max_pending = max_pending
         lane_state = [_lane_state(world, session) for session in sessions]
-        self._completed = [one.lane.key for one in lane_state if one.record.final_status == "completed"]
-        self._lanes = [one for one in lane_state if one.record.final_status != "completed"]
+        self._completed = [one.lane.key for one in lane_state if one.record.final_status == RunEnding.COMPLETED]
+        self._lanes = [one for one in lane_state if one.record.final_status != RunEnding.COMPLETED]
         self._last_activity = world.now  # last time with progress or a scheduled event
 
     def run(self) -> str:
@@ -82,12 +83,12 @@ class MemorySupervisor:
 
     def _apply_end(self, end: RunEnd) -> str | None:
         self._session(end.folder).ending = end.status
-        if end.status in ("completed", "not-done"):
+        if end.status.is_over:
             self._lanes = [lane_state for lane_state in self._lanes if lane_state.folder != end.folder]
             self._completed.append(end.lane.key)
             return None
         self._lanes = replace_lane(self._lanes, lane_after_run(end))
-        return end.status if end.status in ("left", "paused") else None
+        return end.status if end.status.is_stopped else None
 
     # epics
 
@@ -214,5 +215,5 @@ def _lane_state(world: MemoryWorld, session: LaneSession) -> LaneState:
     record = fold(world.journals.get(session.run, []))
     stage = LaneStage.MOVED if record.delivery.started_at else LaneStage.WORK
     return LaneState(
-        session.run, session.lane, record, LaneStage.BLOCKED if record.final_status == "failed" else stage
+        session.run, session.lane, record, LaneStage.BLOCKED if record.final_status == RunEnding.FAILED else stage
     )
