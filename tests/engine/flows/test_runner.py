@@ -194,6 +194,20 @@ def test_what_people_had_changed_before_is_in_no_commit_of_ours(tmp_path: Path) 
     assert "_docs/_autopilot_state.md" in project.git("ls-files")
 
 
+def test_a_state_file_that_was_there_before_is_committed_with_each_step(tmp_path: Path) -> None:
+    project = FlowProject(tmp_path / "p")
+    project.run()  # up to the gate
+    state = (project.root / "_docs/_autopilot_state.md").read_text()
+    other = FlowProject(tmp_path / "other")
+    other.write("_docs/_autopilot_state.md", state.replace("step: 2", "step: 1"))
+    other.run(person=Person("proceed", "A"))
+    commits = other.git("log", "--committer=autopilot@", "--format=%H").splitlines()
+    assert len(commits) == len(TO_DECOMPOSE)
+    for commit in commits:
+        paths = other.git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()
+        assert "_docs/_autopilot_state.md" in paths
+
+
 def test_optional_steps_are_asked_about_one_by_one(tmp_path: Path) -> None:
     project = _until_tests(FlowProject(tmp_path / "p"))
     ran = project.run(optional="skip")

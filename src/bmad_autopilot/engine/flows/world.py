@@ -167,7 +167,7 @@ class FlowWorld(WorkflowWorld):
         except AutopilotError:
             return False
 
-    def _paths(self, order: CommitOrder) -> list[str]:
+    def _paths_to_commit(self, order: CommitOrder) -> list[str]:
         """Paths changed by the step's calls, and the state file in any case."""
         touched = {path for path in self.story_changes(order, order.calls) if path not in self.users_files}
         return sorted(touched | {self._from_top(self._store.path)})
