@@ -128,6 +128,8 @@ def test_a_run_that_waits_is_answered_and_cleared(tmp_path: Path) -> None:
     forked.run("board", "set", "2-1-list-payments", "ready-for-dev")
     forked.run("board", "repair", "--json")
     forked.run("run-epic", "1", "--json")
+    # The board names the minute of its last change: committed, it differs from HEAD in any case after the restart.
+    git(root, "commit", "--quiet", "--all", "--message", "Plan")
     forked.run("restart", "2-1")
     forked.run("runs", "session", "archive", "main")
     forked.run("runs", "clean", "--json", "--yes")
