@@ -20,7 +20,7 @@ from bmad_autopilot.engine.ports import CheckpointOrder
 from bmad_autopilot.engine.runner import read_lane, start_run
 from bmad_autopilot.engine.state_files import StateFileWriter
 from bmad_autopilot.engine.waiting import Waiter
-from bmad_autopilot.engine.world import World
+from bmad_autopilot.engine.world import LaneContext, build_ports
 from bmad_autopilot.project.project import Project, open_project
 from bmad_autopilot.runs.journal import Journal, make_entry
 from bmad_autopilot.runs.layout import runs_folder
@@ -76,9 +76,10 @@ def _checkpoints(project: Project, run: str, rounds: int) -> list[float]:
     keeper = StateFileWriter(project, lane, run)
     entries = [(entry.kind, entry.data, entry.at) for entry in journal.entries()]
     keeper.load(fold(entries), entries)
-    world = World(project, lane, run, journal, Waiter(), keeper.on_event)
-    tree = world.tree(next(iter(world.rows())))
-    rows = {key: row.status.raw for key, row in world.rows().items()}
+    ports = build_ports(project, lane, run, LaneContext(journal, Waiter(), keeper.on_event))
+    listed = ports.board.rows()
+    tree = ports.worktree.snapshot(next(iter(listed)))
+    rows = {key: row.status.raw for key, row in listed.items()}
     story = next(key for key in rows if key.startswith("1-1"))
     times = []
     for number in range(1000, 1000 + rounds):
@@ -86,8 +87,8 @@ def _checkpoints(project: Project, run: str, rounds: int) -> list[float]:
             number, "dev", story, {"story": story}, rows, "An output.\n" * 40, tree.head, tree.branch, tree.tree
         )
         begun = time.perf_counter()
-        made = world.checkpoint(order)
-        world.note("accepted", {"story": story, "number": number, "step": "dev", "checkpoint": made})
+        made = ports.records.checkpoint(order)
+        ports.records.note("accepted", {"story": story, "number": number, "step": "dev", "checkpoint": made})
         times.append((time.perf_counter() - begun) * 1000)
     journal.close()
     return times

@@ -16,7 +16,13 @@ from bmad_autopilot.sim import habits
 from bmad_autopilot.sim.faults import CrashPlan
 from bmad_autopilot.sim.habits.honest import honest
 from bmad_autopilot.sim.memory.git import raw_statuses, with_row_status
-from bmad_autopilot.sim.memory.ports import MemoryPorts
+from bmad_autopilot.sim.memory.ports import (
+    MemoryAgents,
+    MemoryBoard,
+    MemoryRecords,
+    MemoryWorktree,
+    build_memory_ports,
+)
 from bmad_autopilot.sim.memory.world import MemoryWorld
 from bmad_autopilot.sim.sample import sample_files, story_keys
 from bmad_autopilot.sim.scenario import Participants, seeded_random
@@ -40,8 +46,8 @@ class Bench:
         self.lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], branch="main")._replace(**lane)
 
     def run(self) -> str:
-        ports = MemoryPorts(self.world, RUN, self.lane, self.cast)
-        ports.note("resumed" if self.world.journals.get(RUN) else "run", {"run_id": RUN})
+        ports = build_memory_ports(self.world, RUN, self.lane, self.cast)
+        ports.records.note("resumed" if self.world.journals.get(RUN) else "run", {"run_id": RUN})
         return LaneLoop(ports, self.lane).run_to_end()
 
     def answer(self, text: str) -> None:
@@ -208,15 +214,15 @@ def test_a_story_that_says_done_without_a_commit_is_asked_about(answer: str, cal
 def test_a_story_that_was_never_begun_and_says_done_is_asked_about(answer: str, begun: bool) -> None:
     """A test of the first story's agent may write it while our checks run."""
     bench = Bench(rows={FIRST: "backlog", SECOND: "backlog"})
-    check = MemoryPorts.check
+    check = MemoryWorktree.check
 
-    def meddling(ports: MemoryPorts, code: str) -> CheckRecord:
+    def meddling(ports: MemoryWorktree, code: str) -> CheckRecord:
         if bench.row(SECOND) == "backlog" and not bench.world.questions:
             bench.set_row("done", SECOND)
         return check(ports, code)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryPorts, "check", meddling)
+        patch.setattr(MemoryWorktree, "check", meddling)
         assert bench.run() == "waiting"
         assert (bench.question, bench.row(FIRST)) == ("row", "review")
         assert bench.entries("commit") == [], "the board is part of each commit"
@@ -453,15 +459,16 @@ def test_an_answer_that_nobody_delivered_is_delivered_when_it_is_taken() -> None
     path = f"{bench.world.story_paths.folder}/{FIRST}.agent-state.json"
     delivered = []
 
-    def look(kind: str, data: Any) -> float:
+    note = MemoryRecords.note
+
+    def look(records: MemoryRecords, kind: str, data: Any) -> float:
         if kind == "answered":
             delivered.append(json.loads(bench.world.git.files[path])["questions"][0]["answer"])
-        return MemoryPorts.note(ports, kind, data)
+        return note(records, kind, data)
 
-    ports = MemoryPorts(bench.world, RUN, bench.lane, bench.cast)
-    ports.note = look  # type: ignore[method-assign]
-    ports.note("resumed", {})
-    assert LaneLoop(ports, bench.lane).run_to_end() == "completed"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryRecords, "note", look)
+        assert bench.run() == "completed"
     assert delivered == ["count them"]
 
 
@@ -509,7 +516,7 @@ def test_money_that_is_spent_is_asked_about() -> None:
 
 
 def test_told_to_leave_it_leaves_and_the_agent_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryPorts, "cancel_on_second_stop", lambda self, call: False)
+    monkeypatch.setattr(MemoryAgents, "cancel_on_second_stop", lambda self, call: False)
     bench = Bench()
     bench.after(200.0, lambda: setattr(bench.world, "stop", True))
     assert bench.run() == "left"
@@ -530,11 +537,11 @@ def test_rows_that_moved_during_a_call_are_asked_about_and_undone() -> None:
 
 
 def test_told_twice_it_ends_the_agent_and_calls_it_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends(self: MemoryPorts, call: CallId) -> bool:
-        self.world.cancel(self.run, call)
+    def ends(self: MemoryAgents, call: CallId) -> bool:
+        self._world.cancel(self._run, call)
         return True
 
-    monkeypatch.setattr(MemoryPorts, "cancel_on_second_stop", ends)
+    monkeypatch.setattr(MemoryAgents, "cancel_on_second_stop", ends)
     bench = Bench()
     bench.after(200.0, lambda: setattr(bench.world, "stop", True))
     assert bench.run() == "left"
@@ -545,6 +552,6 @@ def test_told_twice_it_ends_the_agent_and_calls_it_again_later(monkeypatch: pyte
 
 
 def test_a_loop_that_goes_round_in_circles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryPorts, "set_row", lambda self, key, status, expect: False)
+    monkeypatch.setattr(MemoryBoard, "set_row", lambda self, key, status, expect: False)
     with pytest.raises(AutopilotError, match="goes round in circles at"):
         Bench().run()

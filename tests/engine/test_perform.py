@@ -1,7 +1,7 @@
 """What a call is told of the calls before it."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,9 +13,10 @@ from bmad_autopilot.core.transitions import Rule, RuleAction
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.observation import Observation, StoryPosition
 from bmad_autopilot.engine.perform import perform
-from bmad_autopilot.engine.ports import AgentChoice, CallOrder, Ports, WorktreeSnapshot
+from bmad_autopilot.engine.ports import AgentChoice, CallOrder, WorktreeSnapshot
 from bmad_autopilot.sim.memory.git import board_rows, with_row_status
 from bmad_autopilot.workflows.workflow import DEV, PIPELINES, Step
+from tests.support.ports import ports_of
 
 CALL = Rule("call", {}, RuleAction.CALL_AGENT)
 
@@ -26,14 +27,14 @@ class Started:
     def __init__(self) -> None:
         self.run = RunRecord()
         self.lane = Lane(LaneScope.STORY, "1-1-x", "1", PIPELINES["lean"])
-        self.ports = cast(Ports, self)
+        self.ports = ports_of(self)
         self.orders: list[CallOrder] = []
         self.awaited_question = ""
 
     def note(self, kind: str, /, **data: Any) -> None:
         """Nobody reads it."""
 
-    def choose_agent(self, step: Step) -> AgentChoice:
+    def choose(self, step: Step) -> AgentChoice:
         return AgentChoice("stub")
 
     def start(self, order: CallOrder) -> None:
@@ -87,7 +88,7 @@ class Checked(Started):
         )
         return CheckRecord(code, True)
 
-    def has_own_worktree(self) -> bool:
+    def is_own(self) -> bool:
         return self._is_apart
 
     def rows(self) -> Mapping[str, Row]:

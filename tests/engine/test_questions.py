@@ -1,6 +1,6 @@
 """What a person is asked: the cause, the options, what is recommended and why, and what there is to look at."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -8,10 +8,11 @@ from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.run_record import CallRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.stop_causes import CAUSE_MENUS, Cause
 from bmad_autopilot.engine.observation import Observation, StoryPosition
-from bmad_autopilot.engine.ports import CallId, Ports, UnansweredQuestion
+from bmad_autopilot.engine.ports import CallId, UnansweredQuestion
 from bmad_autopilot.engine.question_texts import QUESTION_TEXTS, RECOMMENDED_BY_CAUSE
 from bmad_autopilot.engine.questions import leftover_question, meaning_of, question_for, with_call_output
 from bmad_autopilot.workflows.workflow import DEV
+from tests.support.ports import ports_of
 
 
 def look_after(**ended: Any) -> Observation:
@@ -93,7 +94,7 @@ def test_a_blocked_story_says_its_reason() -> None:
 
 def test_the_points_of_a_last_review_are_its_reason() -> None:
     look = look_after(finding="changes", summary="The link never expires.")
-    asked = with_call_output(question_for("rounds", look, 3), cast(Ports, Traced()))
+    asked = with_call_output(question_for("rounds", look, 3), ports_of(Traced()))
     assert asked.context.startswith("Reason: The link never expires.\n")
     assert asked.context.endswith("See: docs/1-3-routes.md\nSee: logs")
 
@@ -127,7 +128,7 @@ class Traced:
 
 
 def test_what_there_is_to_look_at_comes_with_it() -> None:
-    ports = cast(Ports, Traced())
+    ports = ports_of(Traced())
     asked = with_call_output(question_for("failed", look_after(finding="failed", message="exit code 3"), 3), ports)
     lines = "Reason: exit code 3\nIts last lines:\n  npm test\n  1 failed\nSee: docs/1-3-routes.md\nSee: logs"
     assert asked.context == lines

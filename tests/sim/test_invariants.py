@@ -13,8 +13,8 @@ from bmad_autopilot.gates.evidence import missing_output
 from bmad_autopilot.sim.invariants import INVARIANTS
 from bmad_autopilot.sim.memory.agent_calls import MemoryCall
 from bmad_autopilot.sim.memory.git import MemoryGit, changed_paths, with_row_status
-from bmad_autopilot.sim.memory.ports import MemoryPorts
-from bmad_autopilot.sim.memory.world import MemoryQuestion
+from bmad_autopilot.sim.memory.ports import MemoryAgents, MemoryBoard, MemoryPeople, MemoryRecords, wait_for_event
+from bmad_autopilot.sim.memory.world import MemoryQuestion, MemoryWorld
 from bmad_autopilot.sim.result import SimulationResult
 from bmad_autopilot.sim.scenario import SimulationOptions
 from bmad_autopilot.sim.simulate import run_simulation, simulate
@@ -66,13 +66,13 @@ def _accepted_with_what_it_touched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_start_that_does_not_look_whether_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(self: MemoryPorts, order: CallOrder) -> None:
+    def start(self: MemoryAgents, order: CallOrder) -> None:
         habit = self._participants.habit_of(order.story)
-        self.world.start(self.run, MemoryCall(order, habit, self.world.story_paths))
-        self.world.crash_point("start", _after_effect())
+        self._world.start(self._run, MemoryCall(order, habit, self._world.story_paths))
+        self._world.crash_point("start", _after_effect())
 
-    monkeypatch.setattr(MemoryPorts, "start", start)
-    monkeypatch.setattr(MemoryPorts, "call_state", lambda self, call: _state(self, call))
+    monkeypatch.setattr(MemoryAgents, "start", start)
+    monkeypatch.setattr(MemoryAgents, "state", lambda self, call: _state(self, call))
     assert breaks("no_call_is_started_twice")
     assert breaks("one_call_at_a_time")
 
@@ -83,32 +83,32 @@ def _after_effect() -> Any:
     return CrashPhase.AFTER_EFFECT
 
 
-def _state(ports: MemoryPorts, call: CallId) -> str:
+def _state(ports: MemoryAgents, call: CallId) -> str:
     """Says now and then that nothing was started."""
-    known = ports.world.calls.get((ports.run, call))
-    forgets = known is not None and known.state == "running" and ports.world.rng.random() < 0.1
+    known = ports._world.calls.get((ports._run, call))
+    forgets = known is not None and known.state == "running" and ports._world.rng.random() < 0.1
     return "new" if known is None or forgets else known.state
 
 
 def test_a_journal_that_forgets_what_it_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = MemoryPorts.note
+    note = MemoryRecords.note
 
-    def forgetful(self: MemoryPorts, kind: str, data: Any) -> float:
-        return self.world.now if kind == "call" else note(self, kind, data)
+    def forgetful(self: MemoryRecords, kind: str, data: Any) -> float:
+        return self._world.now if kind == "call" else note(self, kind, data)
 
-    monkeypatch.setattr(MemoryPorts, "note", forgetful)
+    monkeypatch.setattr(MemoryRecords, "note", forgetful)
     assert breaks("every_call_was_meant")
 
 
 def test_a_call_taken_in_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = MemoryPorts.note
+    note = MemoryRecords.note
 
-    def twice(self: MemoryPorts, kind: str, data: Any) -> float:
+    def twice(self: MemoryRecords, kind: str, data: Any) -> float:
         if kind == "ended":
             note(self, kind, data)
         return note(self, kind, data)
 
-    monkeypatch.setattr(MemoryPorts, "note", twice)
+    monkeypatch.setattr(MemoryRecords, "note", twice)
     assert breaks("every_call_is_taken_in_once")
     assert breaks("money_is_counted_once")
 
@@ -139,16 +139,16 @@ def test_an_honest_agent_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_written_without_comparing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def set_row(self: MemoryPorts, key: str, status: str, expect: str) -> bool:
-        before = self.world.row_meaning(key)
-        self.world.board = with_row_status(self.world.board, key, status)
-        self._effect("set-row", key=key, before=before, after=status)
+    def set_row(self: MemoryBoard, key: str, status: str, expect: str) -> bool:
+        before = self._world.row_meaning(key)
+        self._world.board = with_row_status(self._world.board, key, status)
+        self._effects.done("set-row", key=key, before=before, after=status)
         return True
 
     def row(ports: Any, run: Any, story: Any, row: Row | None, due: str, *rest: Any) -> str:
         return "gone" if row is None else "right" if row.meaning == due else "due"
 
-    monkeypatch.setattr(MemoryPorts, "set_row", set_row)
+    monkeypatch.setattr(MemoryBoard, "set_row", set_row)
     monkeypatch.setattr("bmad_autopilot.engine.observe._row", row)
     assert breaks("no_edit_is_overwritten")
 
@@ -162,32 +162,36 @@ def test_rows_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_row = MemoryPorts.set_row
+    set_row = MemoryBoard.set_row
 
-    def twice(self: MemoryPorts, key: str, status: str, expect: str) -> bool:
+    def twice(self: MemoryBoard, key: str, status: str, expect: str) -> bool:
         return set_row(self, key, status, expect) and set_row(self, key, status, status)
 
-    monkeypatch.setattr(MemoryPorts, "set_row", twice)
+    monkeypatch.setattr(MemoryBoard, "set_row", twice)
     assert breaks("no_board_change_is_repeated")
 
 
 def test_a_question_put_anew_after_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(self: MemoryPorts, question: LaneQuestion) -> str:
-        name = f"q{len(self.world.questions) + 1}"
-        asked = MemoryQuestion(name, question, self.world.now)
-        self.world.questions[self.run, name] = asked
-        self._participants.humans.receive_question(self.world, asked)
+    def ask(self: MemoryPeople, question: LaneQuestion) -> str:
+        name = f"q{len(self._world.questions) + 1}"
+        asked = MemoryQuestion(name, question, self._world.now)
+        self._world.questions[self._run, name] = asked
+        self._participants.humans.receive_question(self._world, asked)
         call = question.call
-        self._effect("ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn)
+        self._effects.done(
+            "ask", question=name, code=question.code, story=question.story, call=call, turn=question.turn
+        )
         return name
 
-    monkeypatch.setattr(MemoryPorts, "ask", ask)
+    monkeypatch.setattr(MemoryPeople, "ask", ask)
     assert breaks("no_question_is_asked_twice")
 
 
 def test_a_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = MemoryPorts.wait
-    monkeypatch.setattr(MemoryPorts, "wait", lambda self, until, call: wait(self, None, None))
+    def wait(world: MemoryWorld, run: str, until: float | None) -> None:
+        wait_for_event(world, run, None)
+
+    monkeypatch.setattr("bmad_autopilot.sim.memory.ports.wait_for_event", wait)
     assert breaks("every_wait_has_a_bound")
 
 

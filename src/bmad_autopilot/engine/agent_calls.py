@@ -18,8 +18,8 @@ from .ports import CallId, CallOrder, CollectedCall
 def start_story(loop: Loop, key: str, status: str) -> None:
     """Record the story's baseline. Questions of an earlier run are cleared, unless that run was adopted."""
     if loop.lane.adopted != key:
-        loop.ports.clear_agent_state(key)
-    tree = loop.ports.tree(key)
+        loop.ports.agents.clear_state(key)
+    tree = loop.ports.worktree.snapshot(key)
     loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=status)
 
 
@@ -53,11 +53,13 @@ def _start(
     last = record.last_call
     attempt = 1 if last is None else last.attempt if last.outcome is None else last.attempt + 1
     named = CallId(record.number, record.step, attempt)
-    agent = loop.ports.choose_agent(step).agent
+    agent = loop.ports.agents.choose(step).agent
     whose = {"story": story.key, "step": step.name, "role": step.role, "agent": agent}
     loop.note("call", **whose, number=named.number, attempt=attempt)
     order = _order(loop, named, story, step, record)
-    loop.ports.start(order._replace(agent=agent, current_tree=observation.tree.tree if observation.tree else None))
+    loop.ports.agents.start(
+        order._replace(agent=agent, current_tree=observation.tree.tree if observation.tree else None)
+    )
 
 
 def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
@@ -127,25 +129,23 @@ def collect_result(loop: Loop, observation: Observation, rule: Rule) -> None:
         RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix
     )
     call = call_id(record, record.last_call)
-    got, strayed = _confine_to_epic(loop, loop.ports.collect(_order(loop, call, story, step, record)))
-    entry = judge_call(step, record, got, loop.ports.now(), loop.ports.random())
+    got, strayed = _confine_to_epic(loop, loop.ports.agents.collect(_order(loop, call, story, step, record)))
+    entry = judge_call(step, record, got, loop.ports.clock.now(), loop.ports.clock.random())
     if strayed:
         entry["put_back"] = [list(row) for row in strayed]
     if step == RETROSPECTIVE:  # a retrospective may move no row but its own
         for key, before, after in entry.get("rows", ()):
             if key not in observation.rows or observation.rows[key].kind is not RowKind.RETROSPECTIVE:
-                loop.ports.set_row(key, restored_status(key, before), after)
+                loop.ports.board.set_row(key, restored_status(key, before), after)
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
 
 
 def _confine_to_epic(loop: Loop, got: CollectedCall) -> tuple[CollectedCall, list[MovedRow]]:
     """In its own work tree a lane may move only its epic's rows. Only its agent can have moved others there, so
     they are set back. In a checkout that people use too, a person is asked instead."""
-    strayed = (
-        moved_rows_of_other_epics(got.evidence, loop.lane.epic or "") if loop.ports.has_own_worktree() else []
-    )
+    strayed = moved_rows_of_other_epics(got.evidence, loop.lane.epic or "") if loop.ports.worktree.is_own() else []
     for key, before, after in strayed:
-        loop.ports.set_row(key, restored_status(key, before), after)
+        loop.ports.board.set_row(key, restored_status(key, before), after)
     return (
         (got._replace(evidence=with_restored_rows(got.evidence, strayed)), strayed) if strayed else (got, strayed)
     )

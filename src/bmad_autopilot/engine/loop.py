@@ -26,14 +26,14 @@ class LaneLoop:
     def __init__(self, ports: Ports, lane: Lane) -> None:
         self.ports = ports
         self.lane = lane
-        self.run: RunRecord = fold(ports.entries())
+        self.run: RunRecord = fold(ports.records.entries())
         self.awaited_question = ""
         self._decided: dict[str, Any] = {}  # added to a tick's first entry: `bmad runs why` shows it
 
     def note(self, kind: str, /, **data: Any) -> None:
         """Append to the journal on disk first, then apply the entry to the run record."""
         decision, self._decided = self._decided, {}
-        at = self.ports.note(kind, {**data, **decision})
+        at = self.ports.records.note(kind, {**data, **decision})
         apply_entry(self.run, kind, data, at)
 
     def run_to_end(self) -> RunEnding:

@@ -255,12 +255,12 @@ def human_facts(ports: Ports, run: RunRecord) -> Facts:
     question = _question(ports, run)
     is_open = question is QuestionFact.OPEN
     return Facts(
-        stop=ports.is_stopping(),
-        pause=ports.is_pausing(),
+        stop=ports.people.is_stopping(),
+        pause=ports.people.is_pausing(),
         question=question,
-        slot=ports.has_slot(),
+        slot=ports.agents.has_slot(),
         advance=is_open and allowed_preset_answer(ports, run) is not None,
-        settings=ports.settings() in ("", run.settings or run.start_entry.get("settings", "")),
+        settings=ports.records.settings() in ("", run.settings or run.start_entry.get("settings", "")),
     )
 
 
@@ -268,7 +268,7 @@ def allowed_preset_answer(ports: Ports, run: RunRecord) -> PresetAnswer | None:
     """The preset answer to the open question. A policy choice applies at most MAX_CHOICES times per step and
     cause; after that a person decides, because another retry would not help."""
     asked = run.question or {}
-    found = ports.preset_answer(str(asked.get("question", "")))
+    found = ports.people.preset_answer(str(asked.get("question", "")))
     if found is None or not found.is_choice:
         return found
     same = [one for one in run.answers if _is_same(one, asked) and one.get("by") == BY_POLICY]
@@ -280,9 +280,11 @@ def _is_same(one: Data, asked: Data) -> bool:
 
 
 def _question(ports: Ports, run: RunRecord) -> QuestionFact:
-    if run.question is None or not ports.is_asked(str(run.question["question"])):
+    if run.question is None or not ports.people.is_asked(str(run.question["question"])):
         return QuestionFact.NONE
-    return QuestionFact.OPEN if ports.answer(str(run.question["question"])) is None else QuestionFact.ANSWERED
+    return (
+        QuestionFact.OPEN if ports.people.answer(str(run.question["question"])) is None else QuestionFact.ANSWERED
+    )
 
 
 def call_status(ports: Ports, record: StepRecord | None) -> CallFact:
@@ -293,25 +295,25 @@ def call_status(ports: Ports, record: StepRecord | None) -> CallFact:
     if last.outcome is not None:
         known = last.finding in tuple(CallFact)  # a newer version may have recorded an unknown finding
         return CallFact.NONE if record.retry_due else CallFact(last.finding) if known else CallFact.FAILED
-    state = ports.call_state(call_id(record, last))
+    state = ports.agents.state(call_id(record, last))
     if state == NEW:
         return CallFact.NONE  # recorded as intent, never started
     return CallFact.RUNNING if state == RUNNING else CallFact.ENDED
 
 
 def rest_status(ports: Ports, step: Step, record: StepRecord | None) -> tuple[BackoffFact, float | None]:
-    until = ports.choose_agent(step).until
-    if until > ports.now():
+    until = ports.agents.choose(step).until
+    if until > ports.clock.now():
         return BackoffFact.LIMIT, until
     pause = pause_until(record)
-    return (BackoffFact.PAUSE, pause) if pause > ports.now() else (BackoffFact.NONE, None)
+    return (BackoffFact.PAUSE, pause) if pause > ports.clock.now() else (BackoffFact.NONE, None)
 
 
 def has_budget(ports: Ports, lane: Lane, run: RunRecord) -> bool:
     left = dollars_left(lane, run)
     if left is not None and left <= 0:
         return False
-    return lane.max_hours is None or ports.now() - run.hours_counted_from < lane.max_hours * 3600
+    return lane.max_hours is None or ports.clock.now() - run.hours_counted_from < lane.max_hours * 3600
 
 
 def dollars_left(lane: Lane, run: RunRecord) -> float | None:

@@ -102,7 +102,7 @@ def observe(ports: Ports, lane: Lane, run: RunRecord) -> Observation:
     if run.delivery.started_at:
         return _in_delivery(ports, lane, run, facts)
     try:
-        rows = ports.rows()
+        rows = ports.board.rows()
     except FileError as error:
         return _without_board(ports, run, facts, error)
     key = None if _is_retrospective_open(ports, lane, run, rows) else active_story(lane, run, rows)
@@ -128,7 +128,7 @@ def _unproven_done(
     own = (row for row in rows.values() if row.kind is RowKind.STORY and row.epic == lane.epic)
     done = [row for row in own if row.meaning == DONE and row.key not in run.stories]
     new = (row for row in done if read_status(lane.rows.get(row.key, ""), RowKind.STORY).meaning != DONE)
-    row = next((row for row in new if not ports.is_committed_done(row.key, run.known_head)), None)
+    row = next((row for row in new if not ports.worktree.is_committed_done(row.key, run.known_head)), None)
     if row is None:
         return None
     facts = facts._replace(row=RowFact.UNVERIFIED)
@@ -180,10 +180,10 @@ def _without_board(ports: Ports, run: RunRecord, facts: Facts, error: FileError)
 def _before_story(
     ports: Ports, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], key: str, facts: Facts
 ) -> Observation:
-    why = ports.worktree_problem(lane.branch)
+    why = ports.worktree.problem(lane.branch)
     epic = epic_row(lane, rows.values())
     stage = AFTER_STORY if any(story.finished for story in run.stories.values()) else ""
-    asked = ports.unanswered_question(key) if lane.adopted == key else None
+    asked = ports.agents.unanswered_question(key) if lane.adopted == key else None
     facts = facts._replace(ground=not why, left=asked is not None)
     observation = Observation(
         facts, rows, StoryRecord(key), rows.get(key), epic, worktree_problem=why, agent_question=asked
@@ -242,20 +242,20 @@ def _before_call(ports: Ports, lane: Lane, run: RunRecord, observation: Observat
     facts, position, story = observation.facts, observation.position, observation.story
     if story is None or facts.row in (RowFact.REMOVED, RowFact.EDITED, RowFact.UNVERIFIED):
         return observation
-    why = ports.worktree_problem(lane.branch)
+    why = ports.worktree.problem(lane.branch)
     gate, tree = GateFact.PASSED, None
     if position.step is None:
         if position.is_past_workflow:
-            tree = ports.tree(story.key)
+            tree = ports.worktree.snapshot(story.key)
             facts = facts._replace(gate=_gate(run, tree), budget=has_budget(ports, lane, run))
         return observation._replace(facts=facts._replace(ground=not why), tree=tree, worktree_problem=why)
     if (facts.step is StepFact.REVIEW and facts.call is not CallFact.CHANGES) or (
         facts.call is CallFact.SUCCEEDED and position.is_final
     ):
-        tree = ports.tree(story.key)
+        tree = ports.worktree.snapshot(story.key)
         gate = GateFact.PASSED if _is_conflict(run, story) else _gate(run, tree)
     rest, until = _rest(ports, observation)
-    tidy = not position.step.clean or facts.row is RowFact.DUE or ports.is_clean()
+    tidy = not position.step.clean or facts.row is RowFact.DUE or ports.worktree.is_clean()
     if not tidy and tidy_label(run, position) in story.commits:
         why = (
             why
@@ -292,7 +292,9 @@ def _row(
     if row.meaning in known:
         return RowFact.DUE
     # A commit of the user's must contain the row and all of the story's work.
-    is_proved = row.meaning != DONE or (ports.is_committed_done(row.key, run.known_head) and ports.is_clean())
+    is_proved = row.meaning != DONE or (
+        ports.worktree.is_committed_done(row.key, run.known_head) and ports.worktree.is_clean()
+    )
     return RowFact.EDITED if is_proved else RowFact.UNVERIFIED
 
 
@@ -358,13 +360,13 @@ def _after_stories(
         retrospective=looks_back,
         rest=rest,
         budget=has_budget(ports, lane, run),
-        attended=ports.is_attended(),
+        attended=ports.people.is_attended(),
         delivery=DeliveryFact.DUE
         if lane.delivery and run.excluded_stories_answer != "leave"
         else DeliveryFact.OFF,
     )
     why = (
-        ports.worktree_problem(lane.branch)
+        ports.worktree.problem(lane.branch)
         if facts.commit is CommitFact.DUE or facts.epic is EpicFact.OPEN
         else ""
     )

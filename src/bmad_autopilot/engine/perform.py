@@ -49,7 +49,7 @@ def perform(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | Non
     if observation.delivery is not None:
         pull_actions.note_existing_pull(loop, observation.delivery)
     if observation.facts.delivery is DeliveryFact.ON and rule.action in _RELEASES_MERGE_TURN:
-        loop.ports.release_merge_turn()
+        loop.ports.delivery.release_merge_turn()
     return _PERFORMERS[rule.action](loop, observation, rule)
 
 
@@ -58,7 +58,7 @@ def perform(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | Non
 
 def _leave(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     at_work = observation.facts.call is CallFact.RUNNING and observation.call is not None
-    ended = observation.call is not None and at_work and loop.ports.cancel_on_second_stop(observation.call)
+    ended = observation.call is not None and at_work and loop.ports.agents.cancel_on_second_stop(observation.call)
     loop.note(
         "left", agents="ended" if ended else "at-work" if at_work else "none", paused=not observation.facts.stop
     )
@@ -85,14 +85,15 @@ def _fail(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
 
 
 def _wait_for_agent(loop: Loop, observation: Observation, rule: Rule) -> None:
-    loop.ports.wait(None, observation.call)
+    if observation.call is not None:
+        loop.ports.agents.wait(observation.call)
 
 
 def _wait_until(loop: Loop, observation: Observation, rule: Rule) -> None:
     if loop.run.resting_until != observation.until:
         step = observation.position.step or RETROSPECTIVE
         lacks = (
-            loop.ports.choose_agent(step).fallback_problem if observation.facts.rest is BackoffFact.LIMIT else ""
+            loop.ports.agents.choose(step).fallback_problem if observation.facts.rest is BackoffFact.LIMIT else ""
         )
         loop.note(
             "resting",
@@ -100,11 +101,11 @@ def _wait_until(loop: Loop, observation: Observation, rule: Rule) -> None:
             until=observation.until,
             **({"lacks": lacks} if lacks else {}),
         )
-    loop.ports.wait(observation.until, None)
+    loop.ports.clock.wait(observation.until)
 
 
 def _wait_for_slot(loop: Loop, observation: Observation, rule: Rule) -> None:
-    loop.ports.wait_for_slot()
+    loop.ports.agents.wait_for_slot()
 
 
 # the board
@@ -112,7 +113,7 @@ def _wait_for_slot(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 def _restore_board(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.call is not None
-    loop.note("restored", kept=loop.ports.restore_board(observation.call), why=str(observation.problem))
+    loop.note("restored", kept=loop.ports.board.restore(observation.call), why=str(observation.problem))
 
 
 def _note_edit(loop: Loop, observation: Observation, rule: Rule) -> None:
@@ -129,14 +130,14 @@ def _note_edit(loop: Loop, observation: Observation, rule: Rule) -> None:
 def _set_row(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.row is not None
     loop.note("row", key=observation.row.key, before=observation.row.meaning, after=observation.wanted_status)
-    if loop.ports.set_row(observation.row.key, observation.wanted_status, observation.row.status.raw):
+    if loop.ports.board.set_row(observation.row.key, observation.wanted_status, observation.row.status.raw):
         loop.note("row-set", key=observation.row.key)
 
 
 def _set_epic(loop: Loop, observation: Observation, after: str) -> None:
     assert observation.epic is not None
     loop.note("epic", key=observation.epic.key, before=observation.epic.meaning, after=after)
-    loop.ports.set_row(observation.epic.key, after, observation.epic.status.raw)
+    loop.ports.board.set_row(observation.epic.key, after, observation.epic.status.raw)
 
 
 def _reopen_epic(loop: Loop, observation: Observation, rule: Rule) -> None:
@@ -158,7 +159,7 @@ def _start_story(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 def _drop_story(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.story is not None
-    kept = loop.ports.stash_work(
+    kept = loop.ports.worktree.stash(
         observation.story.key, calls_of(observation.story), last_own_commit(observation.story)
     )
     loop.note("gone", story=observation.story.key, kept=kept)
@@ -170,7 +171,7 @@ def _check(loop: Loop, observation: Observation, rule: Rule) -> None:
         return
     assert observation.tree is not None
     loop.note("checking", story=observation.story.key if observation.story else "")
-    check = loop.ports.check(observation.tree.code or "")
+    check = loop.ports.worktree.check(observation.tree.code or "")
     strayed = _revert_rows(loop, observation)
     loop.note(
         "check", **vars(check), tree=observation.tree.tree, **({"put_back_rows": strayed} if strayed else {})
@@ -180,23 +181,23 @@ def _check(loop: Loop, observation: Observation, rule: Rule) -> None:
 def _revert_rows(loop: Loop, observation: Observation) -> list[list[str]]:
     """Revert rows of other epics that moved while the checks ran. Only in the lane's own work tree, where only a
     check can have moved them. Return each as key, before, after."""
-    if not loop.ports.has_own_worktree():
+    if not loop.ports.worktree.is_own():
         return []
     try:
-        now = loop.ports.rows()
+        now = loop.ports.board.rows()
     except FileError:
         return []  # the next observation says so
     others = [row for row in observation.rows.values() if row.epic != loop.lane.epic and row.key in now]
     moved = [row for row in others if now[row.key].status.raw != row.status.raw]
     for row in moved:
-        loop.ports.set_row(row.key, row.status.raw, now[row.key].status.raw)
+        loop.ports.board.set_row(row.key, row.status.raw, now[row.key].status.raw)
     return [[row.key, row.status.raw, now[row.key].status.raw] for row in moved]
 
 
 def _accept(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.story is not None
     record = observation.position.record
-    loop.ports.clear_agent_state(observation.story.key)
+    loop.ports.agents.clear_state(observation.story.key)
     loop.note(
         "accepted",
         story=observation.story.key,
@@ -211,7 +212,7 @@ def _accept(loop: Loop, observation: Observation, rule: Rule) -> None:
 def _checkpoint(loop: Loop, observation: Observation) -> dict[str, Any]:
     """The checkpoint of a completed step, as part of its journal entry."""
     order = checkpoint_order(loop.lane, loop.run, observation)
-    return {"checkpoint": dict(loop.ports.checkpoint(order))} if order is not None else {}
+    return {"checkpoint": dict(loop.ports.records.checkpoint(order))} if order is not None else {}
 
 
 def _new_round(loop: Loop, observation: Observation, rule: Rule) -> None:
@@ -240,7 +241,7 @@ def _commit(loop: Loop, observation: Observation, rule: Rule) -> None:
     if order.label == RETRO:
         _set_retrospective(loop, observation)
     loop.note("committing", key=order.key)
-    sha = loop.ports.commit(order)
+    sha = loop.ports.worktree.commit(order)
     loop.note("commit", key=order.key, label=order.label, story=order.story, sha=sha, subject=order.subject)
 
 
@@ -267,7 +268,7 @@ def _set_retrospective(loop: Loop, observation: Observation) -> None:
     )
     for row in own:
         if row.meaning != DONE:
-            loop.ports.set_row(row.key, DONE, row.status.raw)
+            loop.ports.board.set_row(row.key, DONE, row.status.raw)
 
 
 _PERFORMERS: Mapping[RuleAction, Performer] = {

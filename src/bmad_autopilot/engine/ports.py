@@ -1,6 +1,6 @@
 """The ports through which a lane reaches the outside: board, git, agents, people, the forge.
 
-`engine.world` implements them with real files and processes, `sim.memory.ports` in memory."""
+`engine.world` implements them with real files and processes, `sim.memory` in memory."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -162,10 +162,9 @@ class PresetAnswer(NamedTuple):
     is_choice: bool  # the policy for a cause; else a standing answer to this question
 
 
-class Ports(Protocol):
-    def now(self) -> float: ...
+class RunRecords(Protocol):
+    """The run's own records: its journal, checkpoints and settings."""
 
-    # the run's own records
     def entries(self) -> Iterable[RunEvent]: ...
     def note(self, kind: str, data: Mapping[str, Any]) -> float: ...
     def checkpoint(self, order: CheckpointOrder) -> Mapping[str, Any]:
@@ -180,40 +179,52 @@ class Ports(Protocol):
     def describe_settings_changes(self) -> str:
         """The settings that differ from the run's beginning, one per line."""
 
-    # the board
+
+class BoardPort(Protocol):
     def rows(self) -> Mapping[str, Row]:
         """Raise FileError if the board cannot be read."""
 
     def set_row(self, key: str, status: str, expect: str) -> bool:
         """Compare and set. False: the row is not `expect` any more. An empty `expect` restores a missing row."""
 
-    def restore_board(self, call: CallId) -> str:
+    def restore(self, call: CallId) -> str:
         """Restore the board from before the call; return where the replaced version is kept."""
 
-    # git
-    def worktree_problem(self, branch: str) -> str:
+
+class WorktreePort(Protocol):
+    """The lane's work tree: git, and the project's checks."""
+
+    def problem(self, branch: str) -> str:
         """Why the work tree cannot be worked in; empty: it can."""
 
-    def tree(self, story: str) -> WorktreeSnapshot: ...
+    def snapshot(self, story: str) -> WorktreeSnapshot: ...
     def changed_paths(self, before: str, after: str) -> tuple[str, ...]:
         """The paths that differ between two work trees."""
 
     def is_clean(self) -> bool: ...
+    def is_own(self) -> bool:
+        """Whether it belongs to the lane alone, so that no person works in it."""
+
     def is_committed_done(self, key: str, since: str | None) -> bool:
         """Whether the user's commits after `since` set this row to done and contain work as well."""
 
-    def has_own_worktree(self) -> bool:
-        """Whether the lane has a work tree of its own, in which no person works."""
-
     def commit(self, order: CommitOrder) -> str: ...
-    def stash_work(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
+    def stash(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         """Save the work tree under a ref, then revert the uncommitted changes of these calls. The story's own
         files stay. `head`: restored on the branch if a call removed it."""
 
-    # agents
-    def call_state(self, call: CallId) -> str:
-        """A value of agents.attempt.State: new, running, finished, lost."""
+    def check(self, code: str) -> CheckRecord:
+        """Run the project's checks."""
 
+    def recover_check(self) -> None:
+        """After a kill during the checks: revert the files they had written."""
+
+    def check_logs(self, code: str) -> str:
+        """The folder with the checks' output for this tree."""
+
+
+class AgentPort(Protocol):
+    def choose(self, step: Step) -> AgentChoice: ...
     def has_slot(self) -> bool:
         """Whether an agent may be started now: other lanes may hold the slots, or have priority."""
 
@@ -221,9 +232,19 @@ class Ports(Protocol):
     def start(self, order: CallOrder) -> None:
         """Start the call. Does nothing if it was started before or cannot start now."""
 
+    def state(self, call: CallId) -> str:
+        """A value of agents.attempt.AttemptState: new, running, finished, lost."""
+
+    def wait(self, call: CallId) -> None:
+        """Wait for the call's end, a change in the project's files, or a request."""
+
+    def cancel_on_second_stop(self, call: CallId) -> bool:
+        """On a stop while an agent runs: wait briefly for a second stop. True: it came; the agent was ended."""
+
     def collect(self, order: CallOrder) -> CollectedCall: ...
-    def choose_agent(self, step: Step) -> AgentChoice: ...
-    def clear_agent_state(self, story: str) -> None: ...
+    def clear_state(self, story: str) -> None:
+        """Remove the story's agent-state file."""
+
     def unanswered_question(self, story: str) -> UnansweredQuestion | None:
         """The first unanswered question in its agent-state file."""
 
@@ -233,35 +254,37 @@ class Ports(Protocol):
     def related_files(self, story: str, call: CallId) -> tuple[str, ...]:
         """The files a person needs to see: the story file, the call's folder, the board."""
 
-    # the project's checks
-    def check(self, code: str) -> CheckRecord: ...
-    def check_logs(self, code: str) -> str:
-        """The folder with the checks' output for this tree."""
 
-    # people
+class PeoplePort(Protocol):
+    def is_attended(self) -> bool:
+        """Whether a person is present to answer at once."""
+
+    def is_stopping(self) -> bool: ...
+    def is_pausing(self) -> bool: ...
     def ask(self, question: LaneQuestion) -> str:
         """Return the question's id. The same question is asked once."""
 
     def is_asked(self, question: str) -> bool:
         """False: its file is gone, and the question is asked again."""
 
+    def wait_for_answer(self, question: str) -> bool:
+        """False: no person is present to answer."""
+
     def answer(self, question: str) -> str | None: ...
+    def answered_by(self, question: str) -> str:
+        """A value of runs.question_file.AnswerSource."""
+
+    def deliver_answer(self, question: str) -> None:
+        """Write the answer into the agent-state file. The process that recorded it may have died before that."""
+
     def preset_answer(self, question: str) -> PresetAnswer | None:
         """The settings' answer: a standing answer always, a policy choice only when unattended."""
 
     def record_answer(self, question: str, advance: PresetAnswer) -> None:
         """Record the answer unless a person has answered first."""
 
-    def answered_by(self, question: str) -> str:
-        """A value of runs.question_file.By."""
 
-    def deliver_answer(self, question: str) -> None:
-        """Write the answer into the agent-state file. The process that recorded it may have died before that."""
-
-    def is_attended(self) -> bool:
-        """Whether a person is present to answer at once."""
-
-    # delivery
+class DeliveryPort(Protocol):
     def forge(self) -> "Forge": ...
     def branches(self) -> "BranchPort": ...
     def pull_text(self, run: RunRecord) -> tuple[str, str]:
@@ -280,20 +303,31 @@ class Ports(Protocol):
     def checkout_blocker(self) -> str:
         """Another lane's unfinished work in the shared checkout, described; empty: there is none."""
 
-    # flows
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+    def random(self) -> float: ...
+    def wait(self, until: float | None) -> None:
+        """Wait until this time, a stop or a request; None: only as long as a rescan allows."""
+
+
+class Ports(NamedTuple):
+    """Everything a lane reaches the outside through."""
+
+    clock: Clock
+    records: RunRecords
+    board: BoardPort
+    worktree: WorktreePort
+    agents: AgentPort
+    people: PeoplePort
+    delivery: DeliveryPort
+    flow: "FlowStore | None" = None  # of a flow's lane
+
     def flow_store(self) -> "FlowStore":
         """The flow's state file and the project's folder."""
-
-    # waiting
-    def is_stopping(self) -> bool: ...
-    def is_pausing(self) -> bool: ...
-    def random(self) -> float: ...
-    def wait(self, until: float | None, call: CallId | None) -> None: ...
-    def cancel_on_second_stop(self, call: CallId) -> bool:
-        """On a stop while an agent runs: wait briefly for a second stop. True: it came; the agent was ended."""
-
-    def wait_for_answer(self, question: str) -> bool:
-        """False: no person is present to answer."""
+        if self.flow is None:
+            raise AssertionError("the lane is not a flow's")
+        return self.flow
 
 
 # Observers of a run: an event listener, and a person who can be prompted.

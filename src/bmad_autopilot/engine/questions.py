@@ -140,10 +140,10 @@ def with_call_output(question: LaneQuestion, ports: Ports) -> LaneQuestion:
     if question.call is None or question.cause not in _CALL_CAUSES:
         return question
     parts = [question.context] if question.context else []
-    message = ports.last_output(question.call)
+    message = ports.agents.last_output(question.call)
     if message:
         parts.append("Its last lines:\n" + "\n".join(f"  {line}" for line in message.split("\n")))
-    parts += [f"See: {path}" for path in ports.related_files(question.story, question.call)]
+    parts += [f"See: {path}" for path in ports.agents.related_files(question.story, question.call)]
     return question._replace(context="\n".join(parts))
 
 
@@ -200,7 +200,7 @@ MAX_PATHS = 10
 
 def ask(loop: Loop, observation: Observation, rule: Rule) -> None:
     question = _build_question(loop, observation, rule)
-    name = loop.ports.ask(question)
+    name = loop.ports.people.ask(question)
     call = question.call
     loop.note(
         "asked",
@@ -223,7 +223,7 @@ def ask(loop: Loop, observation: Observation, rule: Rule) -> None:
             else {}
         ),
         **({"stage": observation.stage} if rule.question in ("human-checkpoint", *FLOW_ANSWERS) else {}),
-        **({"settings": loop.ports.settings()} if rule.question == "settings" else {}),
+        **({"settings": loop.ports.records.settings()} if rule.question == "settings" else {}),
     )
 
 
@@ -240,11 +240,13 @@ def _build_question(loop: Loop, observation: Observation, rule: Rule) -> LaneQue
     question = question_for(rule.question, observation, loop.lane.max_rounds)._replace(turn=loop.run.question_turn)
     if observation.tree is not None and rule.question in ("checks", "environment"):
         code = observation.tree.code or ""
-        question = question._replace(context=describe_checks(loop.run.checks[code], loop.ports.check_logs(code)))
+        question = question._replace(
+            context=describe_checks(loop.run.checks[code], loop.ports.worktree.check_logs(code))
+        )
     if rule.question == "restless" and observation.tree is not None:
         question = question._replace(context=_describe_changes(loop, observation.tree))
     if rule.question == "settings":
-        question = question._replace(context=loop.ports.describe_settings_changes())
+        question = question._replace(context=loop.ports.records.describe_settings_changes())
     return with_call_output(question, loop.ports)
 
 
@@ -252,7 +254,7 @@ def _describe_changes(loop: Loop, tree: WorktreeSnapshot) -> str:
     """The files that changed while the checks ran, and which check wrote them, where known."""
     check = loop.run.last_check
     wrote = {path: command for one in loop.run.checks.values() for command, path in one.wrote}
-    changed = loop.ports.changed_paths(loop.run.trees[-1], tree.tree or "") if loop.run.trees else ()
+    changed = loop.ports.worktree.changed_paths(loop.run.trees[-1], tree.tree or "") if loop.run.trees else ()
     lines = [
         f"changed meanwhile: {path}" + (f" (by `{wrote[path]}`)" if path in wrote else "")
         for path in dict.fromkeys((*changed, *(path for _, path in (check.wrote if check else ()))))
@@ -267,23 +269,23 @@ def _delivery_question(loop: Loop, observation: Observation, rule: Rule) -> Lane
     check = observation.delivery.snapshot.check if observation.delivery else None
     if check is None or rule.question not in ("unfit", "unfit-here"):
         return question
-    return question._replace(context=describe_checks(check, loop.ports.check_logs(check.code)))
+    return question._replace(context=describe_checks(check, loop.ports.worktree.check_logs(check.code)))
 
 
 def give_preset_answer(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert loop.run.question is not None
     found = allowed_preset_answer(loop.ports, loop.run)
     assert found is not None
-    loop.ports.record_answer(str(loop.run.question["question"]), found)
+    loop.ports.people.record_answer(str(loop.run.question["question"]), found)
 
 
 def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     asked = loop.run.question
     assert asked is not None
     name, code = str(asked["question"]), str(asked["code"])
-    answer = loop.ports.answer(name) or ""
+    answer = loop.ports.people.answer(name) or ""
     means = meaning_of(code, answer)
-    loop.ports.deliver_answer(name)
+    loop.ports.people.deliver_answer(name)
     if code == "rows":
         (_undo_rows if answer == "undo" else _keep_rows)(loop, observation)
     if code == "row":
@@ -293,11 +295,11 @@ def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding 
         loop.note(
             "aside",
             story=story.key,
-            kept=loop.ports.stash_work(story.key, calls_of(story), last_own_commit(story)),
+            kept=loop.ports.worktree.stash(story.key, calls_of(story), last_own_commit(story)),
         )
     if code == "settings" and means is not AnswerMeaning.ABORT:
-        loop.lane = loop.ports.apply_settings(keep=means is AnswerMeaning.OLD_SETTINGS)
-    loop.note("answered", question=name, answer=answer, means=means, by=loop.ports.answered_by(name))
+        loop.lane = loop.ports.records.apply_settings(keep=means is AnswerMeaning.OLD_SETTINGS)
+    loop.note("answered", question=name, answer=answer, means=means, by=loop.ports.people.answered_by(name))
     if means is AnswerMeaning.ABORT:
         loop.note("finished", status="failed")
         return RunEnding.FAILED
@@ -314,7 +316,7 @@ def _undo_rows(loop: Loop, observation: Observation) -> None:
     last = observation.position.record.last_call if observation.position.record else None
     moved = last.outcome.get("rows", ()) if last and last.outcome else ()
     for key, before, after in moved:
-        loop.ports.set_row(key, restored_status(key, before), after)
+        loop.ports.board.set_row(key, restored_status(key, before), after)
 
 
 def _keep_rows(loop: Loop, observation: Observation) -> None:
@@ -337,14 +339,14 @@ def _resolve_row(loop: Loop, observation: Observation, key: str, *, mine: bool) 
         loop.note("edited", story=key, before=before, status=DONE)
         return
     loop.note("row", key=key, before=row.meaning, after=before or BACKLOG)
-    if loop.ports.set_row(key, before or BACKLOG, row.status.raw):
+    if loop.ports.board.set_row(key, before or BACKLOG, row.status.raw):
         loop.note("row-set", key=key)
 
 
 def wait_for_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     assert loop.run.question is not None
     loop.awaited_question = str(loop.run.question["question"])
-    if loop.ports.wait_for_answer(loop.awaited_question):
+    if loop.ports.people.wait_for_answer(loop.awaited_question):
         return None
     loop.note("waiting")
     return RunEnding.WAITING

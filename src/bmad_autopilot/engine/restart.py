@@ -27,7 +27,7 @@ from ..runs.supervisor_lock import hold_supervisor_lock
 from .collect import paths_changed_by
 from .run_setup import load_lane
 from .story_paths import find_story_paths
-from .world.repository import RUN_TRAILER
+from .world.worktree import RUN_TRAILER
 
 
 class RestartReport(NamedTuple):

@@ -56,9 +56,8 @@ from .run_setup import (
 from .slots import LaneLimits
 from .state_files import StateFileWriter
 from .waiting import Waiter
-from .world import World
+from .world import LaneContext, build_ports
 from .world.delivery import ForgeFactory
-from .world.workflow import WorkflowWorld
 
 # Running a lane: builds its world and runs the loop.
 
@@ -167,14 +166,6 @@ def _freeze_heap() -> None:
     gc.freeze()
 
 
-def _world_of(lane: Lane) -> type[World]:
-    if lane.is_flow:
-        from .flows.world import FlowWorld  # imports the state file reader and the folder scan
-
-        return FlowWorld
-    return WorkflowWorld if lane.is_workflow else World
-
-
 def run_lane(
     project: Project,
     lane: Lane,
@@ -203,26 +194,25 @@ def run_lane(
         keeper.on_event(kind, data, at)
         on_event(kind, data, at)
 
-    world = _world_of(lane)(project, lane, folder, journal, waiter, tell, human)
-    world.forge_factory = forge
-    world.slot, world.merge_turn, world.is_autopilot_paused, world.find_checkout_blocker = limits
+    ports = build_ports(project, lane, folder, LaneContext(journal, waiter, tell, human, limits, forge))
+    records = ports.records
     try:
         with waiter.signals(lambda stops: on_event("stopping", {"times": stops}, time.time())):
             if not resumed:
                 save_settings(folder, base_settings_bytes(project))
-                head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": world.settings()}
-                world.note("run", {**head, "variables": dict(variables), **lane.to_json()})
+                head = {"run_id": os.path.basename(folder), "target": lane.key, "settings": records.settings()}
+                records.note("run", {**head, "variables": dict(variables), **lane.to_json()})
             with _gc_paused():
-                run = fold(world.entries())
-                keeper.load(run, world.entries())
+                run = fold(records.entries())
+                keeper.load(run, records.entries())
             if resumed:
-                world.recover_check()
+                ports.worktree.recover_check()
                 remove_temporary_artefacts(folder)
-                if run.settings and run.settings == world.settings():  # the user has answered about these
-                    lane = world.apply_settings(keep=run.keeps_initial_settings)
-                world.note("resumed", {})
+                if run.settings and run.settings == records.settings():  # the user has answered about these
+                    lane = records.apply_settings(keep=run.keeps_initial_settings)
+                records.note("resumed", {})
             with _gc_paused():
-                loop = LaneLoop(world, lane)
+                loop = LaneLoop(ports, lane)
                 _freeze_heap()
             status = loop.run_to_end()
         return RunEnd(status, loop.run, folder, lane, resumed)

@@ -19,7 +19,7 @@ from .faults import Crash, CrashPlan
 from .github.model import VIEWER
 from .invariants import find_violations
 from .memory.git import board_rows
-from .memory.ports import MemoryPorts
+from .memory.ports import build_memory_ports
 from .memory.supervisor import MemorySupervisor
 from .memory.world import MemoryQuestion, MemoryWorld
 from .result import LaneSession, SimulationResult
@@ -132,11 +132,11 @@ def _run_lane(world: MemoryWorld, scenario: Scenario, session: LaneSession, fate
 
 
 def _run_supervisor_once(world: MemoryWorld, scenario: Scenario, run: str, lane: Lane, *, resumed: bool) -> str:
-    ports = MemoryPorts(world, run, lane, scenario.participants)
+    ports = build_memory_ports(world, run, lane, scenario.participants)
     if not world.journals.get(run):
-        ports.note("run", {"run_id": run, "target": lane.key, "key": lane.key, "scope": lane.scope})
+        ports.records.note("run", {"run_id": run, "target": lane.key, "key": lane.key, "scope": lane.scope})
     elif resumed:
-        ports.note("resumed", {})
+        ports.records.note("resumed", {})
     return LaneLoop(ports, lane).run_to_end()
 
 

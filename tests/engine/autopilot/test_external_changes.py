@@ -13,7 +13,7 @@ from bmad_autopilot.core.journal_fold import fold
 from bmad_autopilot.engine.autopilot.epics import Epics
 from bmad_autopilot.engine.runner import lane_of_run
 from bmad_autopilot.engine.waiting import Waiter
-from bmad_autopilot.engine.world import World
+from bmad_autopilot.engine.world import LaneContext, build_ports
 from bmad_autopilot.github.forge import COPILOT, ReviewState
 from bmad_autopilot.project.project import open_project
 from bmad_autopilot.runs.index import unfinished_runs
@@ -310,8 +310,8 @@ def test_what_a_pull_request_says_is_its_branchs_whatever_is_checked_out(pilot: 
     assert lane is not None
     project, quiet = open_project(str(pilot.work)), lambda kind, data, at: None
     with closing(Waiter()) as waiting, closing(journal):
-        world = World(project, lane, run.folder, journal, waiting, quiet, None)
-        title, body = world.pull_text(fold(world.entries()))
+        ports = build_ports(project, lane, run.folder, LaneContext(journal, waiting, quiet))
+        title, body = ports.delivery.pull_text(fold(ports.records.entries()))
     assert title == "Epic 1: Accounts"
     assert "Done in " in body
     assert "- " in body.partition("## What was checked")[0], "the story's criteria"

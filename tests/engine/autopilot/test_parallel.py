@@ -16,7 +16,7 @@ from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.transitions import EpicPhase
 from bmad_autopilot.engine.autopilot.monitor import LaneMonitor
 from bmad_autopilot.engine.ports import AgentChoice
-from bmad_autopilot.engine.world.agents import AgentPorts
+from bmad_autopilot.engine.world.agents import StoryCalls
 from bmad_autopilot.project.project import open_project
 from bmad_autopilot.runs.question_file import AnswerSource
 from bmad_autopilot.runs.questions import record_answer
@@ -135,13 +135,13 @@ def test_who_waits_for_a_person_and_who_for_a_limit_hold_up_nobody(
     limit is over, and both go on."""
     pilot = parallel_project(tmp_path / "p", agent=scripted_agent_command("honest,asking:1-1"))
     later, parked, until = [0.0], ["epic-2"], time.time() + DAYS
-    caller = AgentPorts.choose_agent
+    choose = StoryCalls.choose
 
-    def limited(self: AgentPorts, step: Step) -> AgentChoice:
-        found = caller(self, step)
-        return found._replace(until=until) if self.lane.key in parked else found
+    def limited(self: StoryCalls, step: Step) -> AgentChoice:
+        found = choose(self, step)
+        return found._replace(until=until) if self._site.lane.key in parked else found
 
-    monkeypatch.setattr(AgentPorts, "choose_agent", limited)
+    monkeypatch.setattr(StoryCalls, "choose", limited)
     monkeypatch.setattr("bmad_autopilot.engine.waiting.RESCAN", 0.5)  # an end before its time is not told
 
     def heard(kind: str, data: Mapping[str, Any]) -> None:

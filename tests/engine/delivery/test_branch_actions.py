@@ -34,23 +34,11 @@ class Shared(Stage):
 
     owner = ""  # whose work lies there
 
-    @property
-    def ports(self) -> Any:
-        return Doors(self)
+    def checkout_blocker(self) -> str:
+        return self.owner
 
     def check_out(self, branch: str) -> None:
         return
-
-
-class Doors:
-    def __init__(self, stage: Shared) -> None:
-        self._stage = stage
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stage, name)
-
-    def checkout_blocker(self) -> str:
-        return self._stage.owner
 
 
 @pytest.mark.parametrize("action", [RuleAction.MERGE_BASE, RuleAction.PUSH, RuleAction.CHECK_OUT])

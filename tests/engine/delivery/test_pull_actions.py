@@ -20,6 +20,7 @@ from bmad_autopilot.git.git import LockedError, MovedError
 from bmad_autopilot.github.forge import CheckState, NewPull, Pull, RemoteCheck, ReviewState
 from tests.engine.delivery.crash_injection import lane
 from tests.engine.delivery.worlds import World
+from tests.support.ports import ports_of
 from tests.support.pull_builders import BASE, BOT, BRANCH, OWNER, add_thread_answer, comment, pull, review, thread
 
 KEY = f"T:{comment_mark(comment(OWNER).id, comment(OWNER).body)}:e.pr-1"
@@ -40,7 +41,7 @@ class Stage(World):
 
     @property
     def ports(self) -> Any:
-        return self
+        return ports_of(self)
 
     def note(self, kind: str, /, **data: Any) -> None:
         self.notes.append((kind, data))
@@ -80,10 +81,10 @@ class Stage(World):
     def trailers(self, older: str, newer: str) -> list[tuple[str, str]]:
         return []
 
-    def tree(self, story: str) -> WorktreeSnapshot:
+    def snapshot(self, story: str) -> WorktreeSnapshot:
         return WorktreeSnapshot("h1", BRANCH, "t1", "c1")
 
-    def clear_agent_state(self, story: str) -> None:
+    def clear_state(self, story: str) -> None:
         self.asked.append(("clear-state", story))
 
 

@@ -1,7 +1,7 @@
 """A forge and branches that stand as a test says, for looks at a delivery: nothing here changes by itself."""
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.forge_errors import ForgeError
@@ -11,10 +11,10 @@ from bmad_autopilot.engine.delivery.branch_port import BranchMerge
 from bmad_autopilot.engine.delivery.observe import observe_delivery
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.engine.observation import Observation
-from bmad_autopilot.engine.ports import Ports
 from bmad_autopilot.engine.slots import SlotHandle
 from bmad_autopilot.github.forge import Pull, PullState, PullSummary, Repository
 from bmad_autopilot.workflows.workflow import PIPELINES
+from tests.support.ports import ports_of
 from tests.support.pull_builders import BASE, BRANCH, VIEWER
 
 BEGAN, NOW = 1000.0, 5000.0
@@ -60,7 +60,7 @@ class World:
         if self.is_settled and self.pulls:
             self.run.delivery.green_key = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
         lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
-        return observe_delivery(cast(Ports, self), lane, self.run, facts or Facts())
+        return observe_delivery(ports_of(self), lane, self.run, facts or Facts())
 
     def facts(self) -> Facts:
         return self.look().facts

@@ -75,7 +75,7 @@ def optional_effect(loop: Loop, do: str, key: str, act: Callable[[], EffectResul
 
 def stop_for_login(loop: Loop, error: AutopilotError) -> NoReturn:
     """A login error affects every epic: raise it once, and leave this lane pending."""
-    note_pending(loop, f"the forge: {error}", loop.ports.now() + AGAIN)
+    note_pending(loop, f"the forge: {error}", loop.ports.clock.now() + AGAIN)
     raise error
 
 
@@ -93,16 +93,18 @@ def note_pending(
 
 
 def merge(loop: Loop, observation: Observation, rule: Rule) -> None:
-    if not loop.ports.acquire_merge_turn():
+    if not loop.ports.delivery.acquire_merge_turn():
         return  # another lane has the merge turn
     snapshot, head = require_delivery(observation).snapshot, loop.run.delivery.head
-    subject, body = squash_message(loop.lane, loop.run, loop.ports.branches().trailers(snapshot.base, head))
+    subject, body = squash_message(
+        loop.lane, loop.run, loop.ports.delivery.branches().trailers(snapshot.base, head)
+    )
     if not is_base_unchanged(loop, snapshot):
         return
     if snapshot.plan.kind == LOCAL:
         _merge_locally(loop, snapshot.base, f"{subject}\n\n{body}")
         return
-    pull, forge = snapshot.pull, loop.ports.forge()
+    pull, forge = snapshot.pull, loop.ports.delivery.forge()
     assert pull is not None
     if pull.needs_queue:
         mark = answer_count(loop.run, "merge-refused")  # removed from the queue: enqueued once more per answer
@@ -119,15 +121,15 @@ def is_base_unchanged(loop: Loop, snapshot: DeliverySnapshot) -> bool:
     """Read the base again: the snapshot is older than our merge turn, and another lane or a reviewer may have
     pushed to the base since."""
     if snapshot.plan.kind == LOCAL:
-        return loop.ports.branches().head(snapshot.target) == snapshot.base
+        return loop.ports.delivery.branches().head(snapshot.target) == snapshot.base
     try:
-        return loop.ports.branches().remote_heads(snapshot.target)[snapshot.target] == snapshot.base
+        return loop.ports.delivery.branches().remote_heads(snapshot.target)[snapshot.target] == snapshot.base
     except (ForgeError, RaceError):
         return False  # the next observation reports the error
 
 
 def _merge_locally(loop: Loop, base: str, message: str) -> None:
-    branches, plan, head = loop.ports.branches(), loop.lane.delivery, loop.run.delivery.head
+    branches, plan, head = loop.ports.delivery.branches(), loop.lane.delivery, loop.run.delivery.head
     assert plan is not None
     sha = branches.squash(base, head, message)
     effect(loop, "merge", head, lambda: branches.move(plan.base, sha, base), sha=sha)
@@ -135,7 +137,11 @@ def _merge_locally(loop: Loop, base: str, message: str) -> None:
 
 def verify_merge(loop: Loop, observation: Observation, rule: Rule) -> None:
     """Compare the merged tree with the tested one; if they differ, a person is asked."""
-    snapshot, branches, record = require_delivery(observation).snapshot, loop.ports.branches(), loop.run.delivery
+    snapshot, branches, record = (
+        require_delivery(observation).snapshot,
+        loop.ports.delivery.branches(),
+        loop.run.delivery,
+    )
     if snapshot.plan.kind == LOCAL:
         done = record.completed_effects.get(f"merge:{record.head}") or record.started_effects.get(
             f"merge:{record.head}"
@@ -155,7 +161,7 @@ def delete_branch(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert plan is not None
 
     def act() -> EffectResult:
-        forge = loop.ports.forge()
+        forge = loop.ports.delivery.forge()
         above = [mark.number for mark in forge.pulls_of("") if mark.base_ref == snapshot.branch]
         for number in above:
             forge.edit_pull(number, base_ref=plan.base)
@@ -168,7 +174,7 @@ def delete_branch(loop: Loop, observation: Observation, rule: Rule) -> None:
     elif not optional_effect(loop, "clear-branch", "", act):
         return
     with suppress(AutopilotError):  # someone has changes in it: they must clean up
-        loop.ports.branches().delete_merged(loop.lane.branch, plan.base)
+        loop.ports.delivery.branches().delete_merged(loop.lane.branch, plan.base)
 
 
 def _known_heads(snapshot: DeliverySnapshot, record: DeliveryRecord) -> set[str]:
@@ -182,7 +188,7 @@ _TREE = "the work tree"
 
 def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
     """Start the delivery. A remote head that our branch contains is recorded as known."""
-    branches, branch, plan = loop.ports.branches(), loop.lane.branch, loop.lane.delivery
+    branches, branch, plan = loop.ports.delivery.branches(), loop.lane.branch, loop.lane.delivery
     head, known = branches.head(branch), []
     with suppress(ForgeError, RaceError):
         remote = branches.remote_heads(branch)[branch] if plan is not None and plan.kind != LOCAL else ""
@@ -191,12 +197,12 @@ def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 
 def check_out_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    branches, branch = loop.ports.branches(), loop.lane.branch
+    branches, branch = loop.ports.delivery.branches(), loop.lane.branch
     sync = sync_local_branch(loop)
     if not sync.is_done:
         return sync.ending
     try:
-        others = loop.ports.checkout_blocker()
+        others = loop.ports.delivery.checkout_blocker()
         if others:
             return _wait_for_work_tree(loop, others, others=True)
         branches.check_out(branch)
@@ -213,7 +219,7 @@ class BranchSync(NamedTuple):
 
 def sync_local_branch(loop: Loop) -> BranchSync:
     """Move the local branch to the recorded head, in case we were killed in between."""
-    branches, branch, head = loop.ports.branches(), loop.lane.branch, loop.run.delivery.head
+    branches, branch, head = loop.ports.delivery.branches(), loop.lane.branch, loop.run.delivery.head
     local = branches.head(branch)
     if not local or local == head:
         return BranchSync(True)
@@ -227,32 +233,32 @@ def sync_local_branch(loop: Loop) -> BranchSync:
 def _wait_for_work_tree(loop: Loop, why: str, *, others: bool = False) -> RunEnding | None:
     """The work tree is blocked: check again until PATIENCE is over, then ask a person. `others`: blocked by
     another lane, whose work ends by itself. Files written by one of our checks are asked about at once."""
-    loop.ports.release_merge_turn()  # let other lanes merge meanwhile
+    loop.ports.delivery.release_merge_turn()  # let other lanes merge meanwhile
     written = "" if others else _check_writes(loop)
     if written or (not others and _is_overdue(loop)):
         key, details = loop.run.delivery.head, f"{written}\n{why}" if written else why
         loop.note("did", do=WORK_TREE, key=key, failed=True, why=details, trouble="git")
         return None
-    return note_pending(loop, f"{_TREE}: {why}", loop.ports.now() + AGAIN, others=others)
+    return note_pending(loop, f"{_TREE}: {why}", loop.ports.clock.now() + AGAIN, others=others)
 
 
 def _is_overdue(loop: Loop) -> bool:
     waits = loop.run.delivery.current_wait
     if waits is None or waits.get("others") or not str(waits.get("why", "")).startswith(f"{_TREE}:"):
         return False
-    return loop.ports.now() >= float(waits["since"]) + PATIENCE
+    return loop.ports.clock.now() >= float(waits["since"]) + PATIENCE
 
 
 def _check_writes(loop: Loop) -> str:
     """Tracked files that are changed now and were written by a check, as a message."""
     wrote = {path: command for check in loop.run.checks.values() for command, path in check.wrote}
-    return loop.ports.branches().describe_check_writes(wrote) if wrote else ""
+    return loop.ports.delivery.branches().describe_check_writes(wrote) if wrote else ""
 
 
 def check(loop: Loop, observation: Observation, rule: Rule) -> None:
     snapshot = require_delivery(observation).snapshot
     loop.note("checking", story="")
-    loop.note("check", **vars(loop.ports.check(snapshot.code)))
+    loop.note("check", **vars(loop.ports.worktree.check(snapshot.code)))
 
 
 def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
@@ -262,7 +268,7 @@ def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
         return sync.ending
 
     def act() -> None:
-        loop.ports.branches().push(loop.lane.branch, record.head, snapshot.remote)
+        loop.ports.delivery.branches().push(loop.lane.branch, record.head, snapshot.remote)
 
     effect(loop, "push", record.head, act, content=record.has_new_content)
     return None
@@ -271,7 +277,7 @@ def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
 def merge_base_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     snapshot = require_delivery(observation).snapshot
     assert snapshot.base_merge is not None
-    if rule.needs_turn and not (loop.ports.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
+    if rule.needs_turn and not (loop.ports.delivery.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
         return None  # another lane was faster
     result = snapshot.base_merge
     loop.note(
@@ -284,7 +290,7 @@ def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> R
     """Merge commits of others, local and remote, into our branch."""
     snapshot, branches, head = (
         require_delivery(observation).snapshot,
-        loop.ports.branches(),
+        loop.ports.delivery.branches(),
         loop.run.delivery.head,
     )
     for theirs in dict.fromkeys((snapshot.local, snapshot.remote)):

@@ -179,7 +179,7 @@ def observe_delivery(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> 
     facts = facts._replace(delivery=DeliveryFact.ON, target=TargetFact.FINISHED, epic=EpicFact.UNLISTED)
     if facts.stop or facts.pause or facts.question is not QuestionFact.NONE:
         return Observation(facts, subject=lane.key)
-    now = ports.now()
+    now = ports.clock.now()
     settle_until = _settle_until(run.delivery, now)
     if settle_until:
         return Observation(facts._replace(forge=ForgeFact.UNAVAILABLE), subject=lane.key, until=settle_until)
@@ -195,8 +195,8 @@ def observe_delivery(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> 
         return Observation(facts._replace(forge=ForgeFact.UNAVAILABLE), subject=lane.key, until=now + LAG)
     if snapshot.pull is not None and snapshot.pull.state is PullState.MERGED and not snapshot.is_in_base:
         return _merged_elsewhere(lane, facts, snapshot, run, now)
-    points = _points(ports.branches(), snapshot, run)
-    facts = add_branch_facts(ports.branches(), facts, snapshot, run)
+    points = _points(ports.delivery.branches(), snapshot, run)
+    facts = add_branch_facts(ports.delivery.branches(), facts, snapshot, run)
     blocked = run.delivery.refused_effects.get(f"{WORK_TREE}:{run.delivery.head}", "")
     if blocked and not (
         facts.here and snapshot.local == run.delivery.head and facts.line is not BranchFact.ALLOWED
@@ -210,13 +210,13 @@ def observe_delivery(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> 
         facts = facts._replace(ci=CiFact.GREEN, review=RequestedReviewFact.SUFFICIENT, merge=merge)
     elif facts.pull is PullFact.OPEN:
         facts = add_pull_facts(facts, snapshot, run, points, now)
-    facts = facts._replace(turn=ports.has_merge_turn())
+    facts = facts._replace(turn=ports.delivery.has_merge_turn())
     until = next_deadline(facts, snapshot, run, now)
     return Observation(
         facts,
         subject=lane.key,
         until=until,
-        worktree_problem=_why(ports.branches(), facts, snapshot),
+        worktree_problem=_why(ports.delivery.branches(), facts, snapshot),
         delivery=DeliveryObservation(snapshot, points),
     )
 

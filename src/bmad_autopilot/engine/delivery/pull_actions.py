@@ -35,9 +35,9 @@ MAX_THREADS = 20  # threads handled per tick
 
 def open_pull(loop: Loop, observation: Observation, rule: Rule) -> None:
     snapshot = require_delivery(observation).snapshot
-    title, body = loop.ports.pull_text(loop.run)
+    title, body = loop.ports.delivery.pull_text(loop.run)
     order = NewPull(snapshot.branch, snapshot.target, title, body, snapshot.plan.draft)
-    act = lambda: {"number": loop.ports.forge().open_pull(order)}  # noqa: E731
+    act = lambda: {"number": loop.ports.delivery.forge().open_pull(order)}  # noqa: E731
     effect(loop, "open-pull", snapshot.branch, act, base=snapshot.target)
 
 
@@ -51,21 +51,28 @@ def note_existing_pull(loop: Loop, found: DeliveryObservation) -> None:
 def reopen(loop: Loop, observation: Observation, rule: Rule) -> None:
     pull = require_delivery(observation).snapshot.pull
     assert pull is not None
-    effect(loop, "reopen", answer_count(loop.run, "closed"), lambda: loop.ports.forge().reopen_pull(pull.number))
+    effect(
+        loop,
+        "reopen",
+        answer_count(loop.run, "closed"),
+        lambda: loop.ports.delivery.forge().reopen_pull(pull.number),
+    )
 
 
 def label(loop: Loop, observation: Observation, rule: Rule) -> None:
     snapshot = require_delivery(observation).snapshot
     assert snapshot.pull is not None
     number = snapshot.pull.number
-    optional_effect(loop, "label", "", lambda: loop.ports.forge().add_labels(number, snapshot.plan.labels))
+    optional_effect(
+        loop, "label", "", lambda: loop.ports.delivery.forge().add_labels(number, snapshot.plan.labels)
+    )
 
 
 def retarget(loop: Loop, observation: Observation, rule: Rule) -> None:
     snapshot = require_delivery(observation).snapshot
     assert snapshot.pull is not None
     number = snapshot.pull.number
-    act = lambda: loop.ports.forge().edit_pull(number, base_ref=snapshot.target)  # noqa: E731
+    act = lambda: loop.ports.delivery.forge().edit_pull(number, base_ref=snapshot.target)  # noqa: E731
     effect(loop, "retarget", snapshot.target, act, base=snapshot.target)
 
 
@@ -73,7 +80,9 @@ def request_review(loop: Loop, observation: Observation, rule: Rule) -> None:
     snapshot = require_delivery(observation).snapshot
     assert snapshot.pull is not None
     pull, key = snapshot.pull, review_key(snapshot, loop.run.delivery)
-    done = optional_effect(loop, "request-review", key, lambda: loop.ports.forge().request_review(pull, COPILOT))
+    done = optional_effect(
+        loop, "request-review", key, lambda: loop.ports.delivery.forge().request_review(pull, COPILOT)
+    )
     if not done:
         loop.note("did", do="no-review", key="")
 
@@ -84,7 +93,7 @@ def reply(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 def _reply(loop: Loop, point: ReviewPoint) -> EffectResult | None:
     body = reply_text(point)
-    forge, number = loop.ports.forge(), loop.run.delivery.pull
+    forge, number = loop.ports.delivery.forge(), loop.run.delivery.pull
 
     def act() -> None:
         if point.is_thread:
@@ -97,7 +106,7 @@ def _reply(loop: Loop, point: ReviewPoint) -> EffectResult | None:
 
 def resolve(loop: Loop, observation: Observation, rule: Rule) -> None:
     def one(point: ReviewPoint) -> EffectResult | None:
-        act = lambda: loop.ports.forge().resolve(point.thread)  # noqa: E731
+        act = lambda: loop.ports.delivery.forge().resolve(point.thread)  # noqa: E731
         return _thread_effect(loop, "resolve", reply_key(point), act)
 
     _for_each_point(observation, ThreadsFact.RESOLVE, one)
@@ -136,7 +145,7 @@ def rerun(loop: Loop, observation: Observation, rule: Rule) -> None:
         refused = []
         for one in runs.values():
             try:
-                loop.ports.forge().rerun(one)
+                loop.ports.delivery.forge().rerun(one)
             except ForgeError as error:
                 if error.kind not in OPTIONAL:
                     raise
@@ -155,7 +164,7 @@ def start_approve_workflow(loop: Loop, observation: Observation, rule: Rule) -> 
     snapshot = require_delivery(observation).snapshot
     assert snapshot.pull is not None
     inputs = {"pr_number": str(snapshot.pull.number)}
-    act = lambda: loop.ports.forge().dispatch(WORKFLOW_FILE, snapshot.plan.base, inputs)  # noqa: E731
+    act = lambda: loop.ports.delivery.forge().dispatch(WORKFLOW_FILE, snapshot.plan.base, inputs)  # noqa: E731
     optional_effect(loop, "start-robot", loop.run.delivery.head, act)
 
 
@@ -184,7 +193,9 @@ def start_fix_round(loop: Loop, observation: Observation, rule: Rule) -> None:
 def _round_input(loop: Loop, found: DeliveryObservation, fixes: FixInput) -> _RoundInput:
     snapshot = found.snapshot
     if fixes is FixInput.CONFLICT and snapshot.base_merge is not None:
-        texts = loop.ports.branches().conflict_texts(loop.run.delivery.head, snapshot.base, snapshot.base_merge)
+        texts = loop.ports.delivery.branches().conflict_texts(
+            loop.run.delivery.head, snapshot.base, snapshot.base_merge
+        )
         return _RoundInput(CONFLICT, prompt_conflicts(texts), [])
     if fixes is FixInput.CHECKS:
         excerpt = snapshot.check.excerpt if snapshot.check else ""
@@ -197,7 +208,7 @@ def _round_input(loop: Loop, found: DeliveryObservation, fixes: FixInput) -> _Ro
 def _tail(loop: Loop, check: RemoteCheck) -> str:
     """End of the check's log; empty if it cannot be read: the check's name is enough to start."""
     try:
-        return Redactor(environment_secrets(os.environ)).text(loop.ports.forge().log_tail(check))
+        return Redactor(environment_secrets(os.environ)).text(loop.ports.delivery.forge().log_tail(check))
     except ForgeError:
         return ""
 
@@ -210,9 +221,9 @@ SHORT = 15.0  # seconds: shorter waits happen inside the run
 def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     if observation.problem is not None:
         stop_for_login(loop, observation.problem)
-    until = observation.until or loop.ports.now() + AGAIN
-    if until - loop.ports.now() <= SHORT:
-        loop.ports.wait(until, None)
+    until = observation.until or loop.ports.clock.now() + AGAIN
+    if until - loop.ports.clock.now() <= SHORT:
+        loop.ports.clock.wait(until)
         return None
     return note_pending(
         loop, f"the forge: {observation.worktree_problem}" if observation.worktree_problem else "the forge", until
@@ -225,9 +236,9 @@ def wait_for_pull(loop: Loop, observation: Observation, rule: Rule) -> RunEnding
     if snapshot and snapshot.plan.kind == LOCAL:
         mark = snapshot.base
     if rule.pull_wait is PullWait.TURN:
-        loop.ports.request_merge_turn()
+        loop.ports.delivery.request_merge_turn()
     elif rule.pull_wait is not PullWait.CHECKS:  # other lanes may merge sooner
-        loop.ports.release_merge_turn()
+        loop.ports.delivery.release_merge_turn()
     return note_pending(loop, describe_wait(rule.pull_wait, snapshot), observation.until, mark)
 
 

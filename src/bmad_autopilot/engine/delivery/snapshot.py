@@ -67,10 +67,10 @@ def take_snapshot(
     """ForgeError: the forge cannot be read now."""
     plan = lane.delivery
     assert plan is not None
-    branches = ports.branches()
+    branches = ports.delivery.branches()
     if plan.kind == LOCAL:
         return _local_snapshot(branches, lane, plan, record, checks)
-    forge = ports.forge()
+    forge = ports.delivery.forge()
     heads = branches.remote_heads(*dict.fromkeys(name for name in (lane.branch, plan.base, plan.onto) if name))
     pull = _pull(forge, lane.branch, record)
     parent = _parent_pull(forge, plan)

@@ -73,7 +73,7 @@ def is_at(steps: Sequence[Step], state: FlowState, step: Step) -> bool:
 def state_update(
     ports: Ports, lane: Lane, run: RunRecord, story: StoryRecord, at: StoryPosition, snapshot: FlowSnapshot
 ) -> StateUpdate:
-    today = time.strftime("%Y-%m-%d", time.localtime(ports.now()))
+    today = time.strftime("%Y-%m-%d", time.localtime(ports.clock.now()))
     before = snapshot.state or FlowState()
     new = list(_unrecorded(run, story, lane.workflow.steps))
     listed = {
@@ -238,7 +238,7 @@ def _retries(
     ports: Ports, step: Step, record: StepRecord | None, known: tuple[RetryEntry, ...]
 ) -> Iterator[RetryEntry]:
     """A row for each failed call without one; attempt numbers continue after a granted retry."""
-    now = time.strftime("%Y-%m-%d %H:%M", time.localtime(ports.now()))
+    now = time.strftime("%Y-%m-%d %H:%M", time.localtime(ports.clock.now()))
     listed = {row.attempt for row in known}
     for call in record.calls[record.uncounted_calls :] if record else ():
         if call.finding in FAILURES and str(call.attempt) not in listed:

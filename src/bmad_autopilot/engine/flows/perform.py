@@ -17,7 +17,7 @@ BOUNDARY = "session boundary"
 def write_state(loop: Loop, observation: Observation, rule: Rule) -> None:
     assert observation.flow is not None
     update = observation.flow.update
-    state = with_session(update.state, loop.ports.now(), "completed step", "")
+    state = with_session(update.state, loop.ports.clock.now(), "completed step", "")
     loop.ports.flow_store().write(state)
     loop.note("state", step=state.step, name=state.name, status=state.status, recorded=list(update.recorded))
 
@@ -60,6 +60,6 @@ def start_tasks(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     assert observation.flow is not None
     loop.note("implementing", step=step.name)
     under_way = observation.flow.update.state._replace(status="in_progress")
-    loop.ports.flow_store().write(with_session(under_way, loop.ports.now(), "completed step", ""))
+    loop.ports.flow_store().write(with_session(under_way, loop.ports.clock.now(), "completed step", ""))
     loop.note("waiting")
     return RunEnding.TASKS

@@ -1,8 +1,6 @@
-"""The ports of a flow's run: a workflow's, plus the state file, evidence of each step's output, and commits."""
+"""The store and the calls of a flow's run: the state file, and evidence of each step's output."""
 
 import os
-from collections.abc import Callable
-from functools import cached_property
 
 from ...agents.adapter import REACTIONS, Reaction
 from ...agents.attempt import AttemptState, attempt_state, read_call_spec, read_result
@@ -10,19 +8,20 @@ from ...core.errors import AutopilotError, FileError
 from ...core.flow_state import FlowState
 from ...git.worktree_state import precondition_error, read_worktree_state
 from ...io.files import read_bytes
-from ...project.project import Project, open_project
+from ...project.project import open_project
 from ...project.skills import Skill
 from ...project.source_scan import FolderScan
 from ...runs.flow_state_writer import load_flow_state, write_flow_state
 from ...workflows.flow_file import FlowHead, unmet_conditions
 from ...workflows.flow_position import locate_step
 from ...workflows.flows import Flow
-from ...workflows.prompts import FlowHandoff, StepHandoff, flow_paragraphs
+from ...workflows.prompts import FlowHandoff, flow_paragraphs
 from ...workflows.workflow import Step
 from ..collect import UsersFiles, remove_users_files, users_paths
-from ..ports import CallId, CallOrder, CollectedCall, CommitOrder
-from ..start_agent import AgentJob
-from ..world.workflow import WorkflowWorld
+from ..ports import AgentChoice, CallId, CallOrder, CollectedCall
+from ..world.site import LaneSite
+from ..world.workflow import WorkflowCalls
+from ..world.worktree import GitWorktree
 from .model import FlowSnapshot, part_of
 from .observe import is_at
 from .questions import describe_step_output
@@ -35,21 +34,21 @@ MAX_SUBSTEP = 4096
 
 
 class FileFlowStore:
-    """`folder`: the folder of an attempt. `can_commit`: whether git accepts a commit now."""
-
-    def __init__(
-        self,
-        project: Project,
-        flow: Flow,
-        folder: Callable[[CallId], str],
-        can_commit: Callable[[], bool],
-    ) -> None:
-        self._project = project
-        self._flow = flow
-        self.path = os.path.join(project.root.checkout, flow.head.state)
+    def __init__(self, site: LaneSite) -> None:
+        self._site = site
+        self._project = site.project
+        self._flow = Flow(site.lane.workflow, FlowHead(state=site.lane.path))
+        self.path = os.path.join(site.project.root.checkout, site.lane.path)
         self._state: FlowState | None = None  # as last read, so that concurrent changes survive a write
-        self._folder = folder
-        self.can_commit = can_commit
+
+    def can_commit(self) -> bool:
+        """Whether git accepts a commit now."""
+        if self._site.git.work_tree is None:
+            return False
+        try:
+            return precondition_error(read_worktree_state(self._site.git), branch=None) is None
+        except AutopilotError:
+            return False
 
     def read(self) -> FlowSnapshot:
         self._state = load_flow_state(self.path, inside=self._project.root.checkout)
@@ -68,7 +67,7 @@ class FileFlowStore:
 
     def substep(self, call: CallId) -> str:
         """The last line of the file: an agent may append one per substep."""
-        folder = self._folder(call)
+        folder = self._site.folder(call)
         if attempt_state(folder) is AttemptState.NEW:
             return ""
         try:
@@ -85,47 +84,52 @@ class FileFlowStore:
 MAX_EXCERPT = 4000
 
 
-class FlowWorld(WorkflowWorld):
-    @cached_property
-    def _store(self) -> FileFlowStore:
-        flow = Flow(self.lane.workflow, FlowHead(state=self.lane.path))
-        return FileFlowStore(self.project, flow, self.folder, self._can_commit)
+class FlowCalls:
+    """The calls of a flow's steps: a workflow's, with the flow's prompts and evidence of each step's output."""
 
-    def flow_store(self) -> FileFlowStore:
-        return self._store
+    def __init__(self, site: LaneSite, worktree: GitWorktree, store: FileFlowStore) -> None:
+        self._site = site
+        self._worktree = worktree
+        self._store = store
+        self._calls = WorkflowCalls(site, worktree, self._find_skill, self._paragraphs)
 
-    # a call
+    def choose(self, step: Step) -> AgentChoice:
+        return self._calls.choose(step)
 
-    def _skill(self, step: Step, agent: str) -> Skill | None:
+    def is_step_done(self, story: str, call: CallId) -> bool:
+        return self._calls.is_step_done(story, call)
+
+    def blocked_reason(self, story: str) -> str:
+        return self._calls.blocked_reason(story)
+
+    def start(self, order: CallOrder) -> None:
+        """Use the installed skill's name, by which its standing answers are looked up."""
+        found = self._find_skill(order.step, order.agent)
+        step = order.step._replace(skill=found.name if found else None)
+        self._calls.start(order._replace(step=step))
+
+    def _find_skill(self, step: Step, agent: str) -> Skill | None:
         """The installed skill, by any of its names; None: only the flow's own prompt."""
         names = part_of(step).skills
-        found = (self.project.find_any_skill(agent, name) for name in names)
+        found = (self._site.project.find_any_skill(agent, name) for name in names)
         return next((skill for skill in found if skill is not None and skill.is_usable), None)
 
-    def _job(self, folder: str, order: CallOrder) -> AgentJob:
-        """Use the installed skill's name, by which its standing answers are looked up."""
-        found = self._skill(order.step, order.agent)
-        step = order.step._replace(skill=found.name if found else None)
-        return super()._job(folder, order._replace(step=step))
-
-    def _passing(self, folder: str, order: CallOrder) -> StepHandoff:
-        order = order._replace(step=self._step(order.step.name) or order.step)
+    def _paragraphs(self, order: CallOrder) -> tuple[str, ...]:
+        steps = self._site.lane.workflow.steps
+        step = next((step for step in steps if step.name == order.step.name), order.step)
         state = self._store.read().state
-        is_here = state is not None and is_at(self.lane.workflow.steps, state, order.step)
+        is_here = state is not None and is_at(steps, state, step)
+        folder = os.path.abspath(self._site.folder(order.id))
         about = FlowHandoff(
-            self.lane.path,
+            self._site.lane.path,
             state.decisions if state else (),
             state.sub_step if state and is_here else "",
             f"{folder}/{SUBSTEP}",
         )
-        return (
-            super()
-            ._passing(folder, order)
-            ._replace(extra_paragraphs=tuple(flow_paragraphs(part_of(order.step), about)))
-        )
+        return tuple(flow_paragraphs(part_of(step), about))
 
     def collect(self, order: CallOrder) -> CollectedCall:
-        got = self._without_users_files(order, super().collect(order))
+        got = self._without_users_files(order, self._calls.collect(order))
         if REACTIONS[got.verdict.outcome] is not Reaction.PROCEED or got.questions or got.missing:
             return got
         return got._replace(missing=self._missing(order.step))
@@ -133,15 +137,14 @@ class FlowWorld(WorkflowWorld):
     def _without_users_files(self, order: CallOrder, got: CollectedCall) -> CollectedCall:
         """Remove the user's uncommitted files from the agent's commits; the flow's own files may stay. Skipped for
         commands, which are the user's own."""
-        folder = self.folder(order.id)
+        git, folder = self._site.git, self._site.folder(order.id)
         spec, result = read_call_spec(folder), read_result(folder)
-        if self.git.work_tree is None or order.step.command or result is None:
+        if git.work_tree is None or order.step.command or result is None:
             return got
-        own = self.story_changes(order, [call for call in order.calls if call != order.id], spec.tree)
-        own |= {self._from_top(self._store.path)}
-        cleaned = remove_users_files(
-            self.git, spec, result, UsersFiles(users_paths(self.git, spec, own) | self.dirty)
-        )
+        earlier = [call for call in order.calls if call != order.id]
+        own = self._worktree.story_changes(order, earlier, spec.tree) | {self._site.from_top(self._store.path)}
+        users = UsersFiles(users_paths(git, spec, own) | self._site.dirty)
+        cleaned = remove_users_files(git, spec, result, users)
         problems = [
             f"a commit holds `{path}`, which was changed before the call" for path in cleaned.remaining_paths
         ]
@@ -150,27 +153,12 @@ class FlowWorld(WorkflowWorld):
 
     def _missing(self, step: Step) -> tuple[str, ...]:
         """Unmet conditions of the step: the agent's report alone does not complete it."""
-        part = part_of(step)
+        part, lane = part_of(step), self._site.lane
         lacks = tuple(map(_missing_text, unmet_conditions(part.done, self._store.scan(), recorded=True)))
-        if lacks or not part.checks or not self.lane.checks or self.git.work_tree is None:
+        if lacks or not part.checks or not lane.checks or self._site.git.work_tree is None:
             return lacks
-        check = self.check(self.tree(self.lane.key).code or "")
+        check = self._worktree.check(self._worktree.snapshot(lane.key).code or "")
         return () if check.passed else (f"the project's own checks fail:\n{check.excerpt[-MAX_EXCERPT:]}",)
-
-    # git
-
-    def _can_commit(self) -> bool:
-        if self.git.work_tree is None:
-            return False
-        try:
-            return precondition_error(read_worktree_state(self.git), branch=None) is None
-        except AutopilotError:
-            return False
-
-    def _paths_to_commit(self, order: CommitOrder) -> list[str]:
-        """Paths changed by the step's calls, and the state file in any case."""
-        touched = {path for path in self.story_changes(order, order.calls) if path not in self.users_files}
-        return sorted(touched | {self._from_top(self._store.path)})
 
 
 def _missing_text(condition: str) -> str:

@@ -1,13 +1,13 @@
-"""The ports of a workflow file: no board, no gate, no commits. Agents, commands and people work as for a story."""
+"""The calls of a workflow file's steps: no board, no gate, no commits. Agents and commands work as for a story."""
 
 import os
 import uuid
+from collections.abc import Callable
 
-from ...agents.attempt import AttemptState, attempt_state
-from ...core.errors import ConflictError, FileError
+from ...core.errors import FileError
 from ...core.step_output import StepOutput
 from ...gates.evidence import Evidence
-from ...io.files import refuse_links
+from ...project.project import Project
 from ...project.skills import Skill
 from ...runs.agent_state import clear_agent_state, read_agent_state
 from ...runs.layout import SESSION, folder_name
@@ -16,8 +16,9 @@ from ...workflows.prompts import StepHandoff, build_workflow_prompt
 from ...workflows.step_entry import COMMAND
 from ...workflows.workflow import Step
 from ..collect import finalize_call, read_questions
+from ..lane import Lane
 from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, WorktreeSnapshot
-from ..start_agent import AccountParked, AgentJob, skill_for, start_attempt
+from ..start_agent import AgentJob, choose_agent, skill_for, start_attempt
 from ..story_paths import StoryPaths, save_agent_state
 from ..workflow_files import (
     OUTPUT,
@@ -28,121 +29,122 @@ from ..workflow_files import (
     start_command,
     write_inputs,
 )
-from . import World
+from .agents import call_seconds, instance_name, paused_attempt
+from .site import LaneSite
+from .worktree import GitWorktree
+
+SkillFinder = Callable[[Step, str], Skill | None]  # for a step and an agent
+Paragraphs = Callable[[CallOrder], tuple[str, ...]]  # added to the prompt of a call
 
 
-class WorkflowWorld(World):
-    _observed_call: CallId | None = None
+def workflow_paths(project: Project, lane: Lane) -> Callable[[str], StoryPaths]:
+    """Only the agent-state file exists. Each session has its own, because two may run at the same time."""
 
-    def story_paths(self, key: str) -> StoryPaths:
-        """Only the agent-state file exists. Each session has its own, because two may run at the same time."""
-        name = key if self.lane.session == SESSION else f"{key}.{folder_name(self.lane.session)}"
-        state = agent_state_path(self.project.folders.implementation, name)
+    def find(key: str) -> StoryPaths:
+        name = key if lane.session == SESSION else f"{key}.{folder_name(lane.session)}"
+        state = agent_state_path(project.folders.implementation, name)
         return StoryPaths(state, None, None, state, state, state)
 
-    def worktree_problem(self, branch: str) -> str:
-        return ""
+    return find
 
-    def choose_agent(self, step: Step) -> AgentChoice:
-        return AgentChoice(COMMAND) if step.role == COMMAND else super().choose_agent(step)
 
-    def _end_blocked(self, call: CallId) -> None:
-        """A workflow file has no row that could be blocked."""
+class WorkflowCalls:
+    """`find_skill`, `paragraphs`: where a flow's steps differ from those of a workflow file."""
 
-    def _is_work_pending(self, call: CallId) -> bool:
-        step, self._observed_call = self._step(call.step), call
-        return step is not None and not step.command and super()._is_work_pending(call)
+    def __init__(
+        self,
+        site: LaneSite,
+        worktree: GitWorktree,
+        find_skill: SkillFinder | None = None,
+        paragraphs: Paragraphs = lambda order: (),
+    ) -> None:
+        self._site = site
+        self._worktree = worktree
+        self._find_skill = find_skill or (lambda step, agent: skill_for(site.project, step, agent))
+        self._paragraphs = paragraphs
 
-    def _is_step_done(self, story: str, name: str) -> bool:
-        """For an agent whose command only starts the work."""
-        step, call = self._step(name), self._observed_call
+    def choose(self, step: Step) -> AgentChoice:
+        return AgentChoice(COMMAND) if step.role == COMMAND else choose_agent(self._site.project, step)
+
+    def is_step_done(self, story: str, call: CallId) -> bool:
+        step = self._step(call.step)
+        if step is None or step.command:
+            return True
         try:
-            asks = read_agent_state(self.story_paths(story).state)
+            asks = read_agent_state(self._site.story_paths(story).state)
         except FileError:
             return True
-        return (
-            step is None
-            or call is None
-            or bool(asks and asks.open_questions)
-            or has_output(self.folder(call), step)
-        )
+        return bool(asks and asks.open_questions) or has_output(self._site.folder(call), step)
+
+    def blocked_reason(self, story: str) -> str:
+        return ""  # a workflow file has no row that could be blocked
 
     def _step(self, name: str) -> Step | None:
-        return next((step for step in self.lane.workflow.steps if step.name == name), None)
-
-    # a call
+        return next((step for step in self._site.lane.workflow.steps if step.name == name), None)
 
     def start(self, order: CallOrder) -> None:
-        folder = os.path.abspath(self.folder(order.id))
-        if attempt_state(folder) is not AttemptState.NEW:
-            return
-        refuse_links(self.run, self.folder(order.id))
+        site = self._site
+        folder = os.path.abspath(site.folder(order.id))
         if order.id.attempt == 1:
-            clear_agent_state(self.story_paths(order.story).state)  # questions of another run are obsolete
+            clear_agent_state(site.story_paths(order.story).state)  # questions of another run are obsolete
         write_inputs(folder, order.variables)
-        try:
-            if order.step.command:
-                start_command(folder, self.project, order, os.path.basename(self.run))
-            else:
-                start_attempt(folder, self._job(folder, order))
-        except AccountParked:
-            return  # the next observation reads the limit's end
-        except ConflictError as error:
-            self._wait_for_worktree(folder, error)
-
-    def _skill(self, step: Step, agent: str) -> Skill | None:
-        return skill_for(self.project, step, agent)
+        if order.step.command:
+            start_command(folder, site.project, order, os.path.basename(site.run))
+        else:
+            start_attempt(folder, self._job(folder, order))
 
     def _job(self, folder: str, order: CallOrder) -> AgentJob:
-        project, step = self.project, order.step
+        site, project = self._site, self._site.project
+        skill = self._find_skill(order.step, order.agent)
         job = AgentJob(
             uuid.uuid4().hex,
             project,
-            step,
+            order.step,
             order.story,
-            f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
-            skill=self._skill(step, order.agent),
+            instance_name(order),
+            skill=skill,
             dollars=order.dollars,
-            seconds=project.config.story_timeout_cap * 60.0 * order.time_limit_factor
-            if order.time_limit_factor > 1
-            else 0.0,
+            seconds=call_seconds(site, order),
             agent=order.agent,
         )
         context = StepContext(
-            step,
-            os.path.basename(self.story_paths(order.story).state).removesuffix(".agent-state.json"),
+            order.step,
+            os.path.basename(site.story_paths(order.story).state).removesuffix(".agent-state.json"),
             PromptFiles(project.folders.implementation, "", scratch=job.scratch),
-            invocation=job.skill.invocation if job.skill else None,
+            invocation=skill.invocation if skill else None,
             version=project.bmad.version or "",
             language=project.language,
             failure=order.failure,
             cut_short=order.cut_short,
-            paused_attempt=self._halfway(order),
-            extra=project.config.answers_of(step.skill),
+            paused_attempt=paused_attempt(site, order),
+            extra=project.config.answers_of(order.step.skill),
         )
-        return job._replace(prompt=build_workflow_prompt(context, self._passing(folder, order)))
+        return job._replace(prompt=build_workflow_prompt(context, self._handoff(folder, order)))
 
-    def _passing(self, folder: str, order: CallOrder) -> StepHandoff:
-        steps = self.lane.workflow.steps
+    def _handoff(self, folder: str, order: CallOrder) -> StepHandoff:
+        names = [step.name for step in self._site.lane.workflow.steps]
+        artefacts = ((step, os.path.join(self._site.run, path)) for step, path in order.artefacts)
         return StepHandoff(
             order.story,
-            f"{steps.index(order.step) + 1} of {len(steps)}",
+            f"{names.index(order.step.name) + 1} of {len(names)}",
             order.variables,
             f"{folder}/{VARIABLES_IN}",
-            tuple((step, os.path.abspath(os.path.join(self.run, path))) for step, path in order.artefacts),
+            tuple((step, os.path.abspath(path)) for step, path in artefacts),
             f"{folder}/{VARIABLES}",
             f"{folder}/{OUTPUT}",
+            extra_paragraphs=self._paragraphs(order),
         )
 
     def collect(self, order: CallOrder) -> CollectedCall:
-        folder = os.path.abspath(self.folder(order.id))
-        done = finalize_call(folder, self.project.config)
-        story_paths = self.story_paths(order.story)
+        site = self._site
+        folder = os.path.abspath(site.folder(order.id))
+        done = finalize_call(folder, site.project.config)
+        story_paths = site.story_paths(order.story)
         save_agent_state(folder, story_paths)
         left = collect_output(folder, order.step, order.variables, done.verdict.closing)
         result = done.result
         for tree in (done.spec.tree, result.tree):
-            self.pin_tree(tree)  # a question may stay open for longer than git keeps unreferenced objects
+            self._worktree.pin_tree(tree)  # a question may stay open for longer than git keeps loose objects
         return CollectedCall(
             done.verdict,
             result.seconds,

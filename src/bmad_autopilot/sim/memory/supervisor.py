@@ -19,7 +19,7 @@ from ..result import LaneSession
 from ..scenario import Participants
 from .branches import MemoryBranches
 from .git import parse_board
-from .ports import MemoryPorts
+from .ports import build_memory_ports
 from .world import Hub, MemoryWorld
 
 INTERVAL = 10.0  # between polls of pending lanes
@@ -127,12 +127,14 @@ class MemorySupervisor:
         return ""
 
     def _run_lane(self, session: LaneSession) -> RunEnd:
-        ports = MemoryPorts(self._world, session.run, session.lane, self._participants)
+        ports = build_memory_ports(self._world, session.run, session.lane, self._participants)
         lane = session.lane
         if not self._world.journals.get(session.run):
-            ports.note("run", {"run_id": session.run, "target": lane.key, "key": lane.key, "scope": lane.scope})
+            ports.records.note(
+                "run", {"run_id": session.run, "target": lane.key, "key": lane.key, "scope": lane.scope}
+            )
         else:
-            ports.note("resumed", {})
+            ports.records.note("resumed", {})
         before = len(self._world.journals[session.run])
         loop = LaneLoop(ports, lane)
         end = RunEnd(loop.run_to_end(), loop.run, session.run, lane)
