@@ -151,6 +151,7 @@ class _EditedRows:
         self._origin: dict[str, str] = {}  # status before the person's first edit
         self._removed: set[str] = set()
         self._unrecorded: dict[str, str] = {}  # status before a write of ours that is not recorded yet
+        self._undoing = False  # the rows of a question are set back; the answer is not recorded yet
 
     def moved(self, key: str, edit: Effect) -> None:
         first = self._origin.setdefault(key, _meaning(edit.data["before"]))
@@ -165,6 +166,9 @@ class _EditedRows:
             self.unacknowledged.pop(key, None)
         if entry in _ACKNOWLEDGING or (entry == "ended" and key not in self._removed):
             self._origin.pop(key, None)
+        if entry == "answered" and self._undoing:
+            self._undoing = False
+            self._unrecorded.clear()
         if entry == "row":
             self._unrecorded[key] = before
         elif entry == "row-set":
@@ -179,7 +183,13 @@ class _EditedRows:
         """The person was asked about all rows, or about this story."""
         if code == "rows":
             self.unacknowledged.clear()
+            self._undoing = True
         self.unacknowledged.pop(key, None)
+
+    def written(self, key: str, before: str) -> None:
+        """We moved the row."""
+        if self._undoing:
+            self._unrecorded[key] = _meaning(before)
 
 
 def no_edit_is_overwritten(result: SimulationResult) -> Iterator[str]:
@@ -197,9 +207,10 @@ def no_edit_is_overwritten(result: SimulationResult) -> Iterator[str]:
             rows.answered(key, effect.data["code"])
         elif effect.kind == "restore-board":
             rows.unacknowledged.clear()  # the edited board is kept, and reported
-        elif effect.kind == "set-row" and key in rows.unacknowledged:
-            edit = rows.unacknowledged.pop(key)
-            if edit.data["after"] == effect.data["before"]:
+        elif effect.kind == "set-row":
+            rows.written(key, effect.data["before"])
+            edit = rows.unacknowledged.pop(key, None)
+            if edit is not None and edit.data["after"] == effect.data["before"]:
                 yield f"{key}: {edit.data['after']} at {edit.at:.0f}, {effect.data['after']} at {effect.at:.0f}"
 
 
