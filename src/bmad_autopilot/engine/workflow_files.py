@@ -14,7 +14,7 @@ from ..agents.command import script_argv
 from ..agents.environment import agent_environment
 from ..agents.shim import attempt_files
 from ..agents.shim.redact import environment_secrets
-from ..agents.start import TimeLimits, start_attempt
+from ..agents.start import TimeLimits, claim_attempt, start_attempt
 from ..core.agent_questions import ends_with_question
 from ..core.errors import FileError
 from ..io.files import read_bytes
@@ -155,21 +155,22 @@ def start_command(folder: str, project: Project, order: CallOrder, run: str) -> 
         name=f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
         role=COMMAND,
     )
-    start_attempt(
-        folder,
-        spec,
-        AgentCall(
-            (_program(words[0], worktree, environment), *words[1:]),
-            environment=_step_environment(folder, order, run),
-        ),
-        environment=environment,
-        limits=TimeLimits(
-            config.story_timeout_cap * 60.0 * order.time_limit_factor, 0
-        ),  # a build may be silent for long
-        prompt="",
-        secrets=environment_secrets(os.environ),
-        other_worktrees=[project.root.path] if project.root.is_linked else [],
-    )
+    with claim_attempt(folder, spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            AgentCall(
+                (_program(words[0], worktree, environment), *words[1:]),
+                environment=_step_environment(folder, order, run),
+            ),
+            environment=environment,
+            limits=TimeLimits(
+                config.story_timeout_cap * 60.0 * order.time_limit_factor, 0
+            ),  # a build may be silent for long
+            prompt="",
+            secrets=environment_secrets(os.environ),
+            other_worktrees=[project.root.path] if project.root.is_linked else [],
+        )
 
 
 def _words(step: Step, variables: Variables) -> tuple[str, ...]:

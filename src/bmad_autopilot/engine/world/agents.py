@@ -8,6 +8,7 @@ from typing import Protocol
 from ...agents.attempt import AttemptState, attempt_state, read_call_spec, read_result
 from ...agents.monitor import cancel_attempt, run_stop_command, wait_for_any
 from ...agents.shim import attempt_files
+from ...agents.start import claim_attempt
 from ...agents.verdicts import has_verdict
 from ...core.errors import AutopilotError, ConflictError, FileError
 from ...core.statuses import PARKED
@@ -27,7 +28,7 @@ from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, EventSink, Un
 from ..progress import CallProgress, last_lines
 from ..run_setup import read_previous_progress, read_unanswered_question
 from ..slots import SlotHandle
-from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, skill_for, start_attempt
+from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, prepare_call, skill_for, start_call
 from ..story_paths import STATE, STORY, capture_layout, save_before_call
 from ..waiting import BLOCKED_GRACE, RESCAN, UNRESPONSIVE_SECONDS, Waiter
 from .people import LanePeople
@@ -281,15 +282,15 @@ class StoryCalls:
             in_conflict=order.in_conflict,
         )
 
-        def ready() -> None:
+        prepared = prepare_call(job._replace(prompt=prompt))
+        with claim_attempt(folder, prepared.worktree) as claim:
             save_before_call(folder, story_paths, project.root.checkout)
             site.keep_layout(capture_layout(story_paths, project.root.checkout))
             if order.points:
                 set_aside_answers(project.folders.implementation, order.story, folder)
             if step.owes is StepOutput.VERDICT:
                 self._stage(order)
-
-        self._worktree.pin_tree(start_attempt(folder, job._replace(prompt=prompt), ready).tree)
+            self._worktree.pin_tree(start_call(claim, prepared).tree)
 
     def _stage(self, order: CallOrder) -> None:
         """Stage new files: a reviewer's sandbox may show only what git tracks."""

@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Callable
 
+from ...agents.start import claim_attempt
 from ...core.errors import FileError
 from ...core.step_output import StepOutput
 from ...gates.evidence import Evidence
@@ -18,7 +19,7 @@ from ...workflows.workflow import Step
 from ..collect import finalize_call, read_questions
 from ..lane import Lane
 from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, WorktreeSnapshot
-from ..start_agent import AgentJob, choose_agent, skill_for, start_attempt
+from ..start_agent import AgentJob, choose_agent, prepare_call, skill_for, start_call
 from ..story_paths import StoryPaths, save_agent_state
 from ..workflow_files import (
     OUTPUT,
@@ -91,7 +92,9 @@ class WorkflowCalls:
         if order.step.command:
             start_command(folder, site.project, order, os.path.basename(site.run))
         else:
-            start_attempt(folder, self._job(folder, order))
+            prepared = prepare_call(self._job(folder, order))
+            with claim_attempt(folder, prepared.worktree) as claim:
+                start_call(claim, prepared)
 
     def _job(self, folder: str, order: CallOrder) -> AgentJob:
         site, project = self._site, self._site.project
