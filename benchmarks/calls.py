@@ -9,7 +9,7 @@ import sys
 import time
 import uuid
 
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import AttemptState, CallSpec, attempt_state, read_result
 from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
 from bmad_autopilot.agents.shim import attempt_files
@@ -62,7 +62,7 @@ def begin(folder: str, tree: str, argv: tuple[str, ...]) -> None:
     spec = CallSpec(name, "stub", "dev", "1-1", "-", tree, (), time.time())
     with claim_attempt(folder, spec.worktree) as claim:
         start_attempt(
-            claim, spec, AgentCall(argv), environment=dict(os.environ), limits=TimeLimits(60, 60), prompt=""
+            claim, spec, AgentCommand(argv), environment=dict(os.environ), limits=TimeLimits(60, 60), prompt=""
         )
 
 

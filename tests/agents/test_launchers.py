@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.adapter import AgentCall, read_events
+from bmad_autopilot.agents.adapter import AgentCommand, read_events
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.launchers import (
     MAX_ARGUMENT,
@@ -283,7 +283,7 @@ def test_a_cancelled_attempt_is_stopped_behind_its_launcher(far: Path, tmp_path:
         start_attempt(
             claim,
             spec,
-            AgentCall((docker, *argv[1:])),
+            AgentCommand((docker, *argv[1:])),
             environment=os.environ,
             limits=TimeLimits(60, 0, 0.5),
             prompt="",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot import Action, dispatch_to_instance
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.shim.redact import environment_secrets
 from bmad_autopilot.agents.start import TimeLimits, claim_attempt, start_attempt
@@ -55,7 +55,7 @@ def test_seeded_secrets_leave_no_trace(tmp_path: Path, monkeypatch: pytest.Monke
         start_attempt(
             claim,
             spec,
-            AgentCall(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
+            AgentCommand(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
             environment=dict(os.environ),
             limits=TimeLimits(60, 0),
             prompt=every,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
 from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
@@ -28,7 +28,7 @@ def call(tmp_path: Path) -> str:
     spec = CallSpec(uuid.uuid4().hex, "stub", "dev", "1-1", "-", str(tree), (), time.time())
     sleeps = (sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)")
     with claim_attempt(str(folder), spec.worktree) as claim:
-        start_attempt(claim, spec, AgentCall(sleeps), environment={}, limits=TimeLimits(900, 900), prompt="")
+        start_attempt(claim, spec, AgentCommand(sleeps), environment={}, limits=TimeLimits(900, 900), prompt="")
     return str(folder)
 
 

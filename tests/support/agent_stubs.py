@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from bmad_autopilot.agents.adapter import AgentCall, SkillGuard
+from bmad_autopilot.agents.adapter import AgentCommand, SkillGuard
 from bmad_autopilot.agents.attempt import AttemptResult, AttemptState, CallSpec, attempt_state, read_result
 from bmad_autopilot.agents.monitor import wait_for_any
 from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
@@ -59,7 +59,7 @@ def begin(
         return start_attempt(
             claim,
             spec,
-            AgentCall(
+            AgentCommand(
                 (sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard, is_detached=outlived
             ),
             environment={**os.environ, "TMPDIR": f"{spec.temp_folder}/tmp", **(environment or {})},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.errors import ConflictError, FileError, Location
 from ..io.files import read_bytes, write_atomic
 from ..project.root import find_work_tree
-from .adapter import AgentCall
+from .adapter import AgentCommand
 from .attempt import AttemptState, CallSpec, attempt_state, set_time_limit, write_call_spec
 from .monitor import finalize_lost
 from .shim import attempt_files, process_tree
@@ -129,7 +129,7 @@ def claim_attempt(folder: str, worktree: str) -> Iterator[AttemptClaim]:
 def start_attempt(
     claim: AttemptClaim,
     spec: CallSpec,
-    call: AgentCall,
+    call: AgentCommand,
     *,
     environment: Mapping[str, str],
     limits: TimeLimits,
@@ -151,7 +151,7 @@ def start_attempt(
 def _build_order(
     folder: str,
     spec: CallSpec,
-    call: AgentCall,
+    call: AgentCommand,
     environment: dict[str, str],
     limits: TimeLimits,
     secrets: list[str],
@@ -198,7 +198,12 @@ def _acquire_attempt_lock(folder: str) -> int:
 
 
 def _write_call_files(
-    folder: str, spec: CallSpec, call: AgentCall, environment: Mapping[str, str], secrets: list[str], prompt: str
+    folder: str,
+    spec: CallSpec,
+    call: AgentCommand,
+    environment: Mapping[str, str],
+    secrets: list[str],
+    prompt: str,
 ) -> CallSpec:
     redactor = Redactor(secrets)
     spec = replace(

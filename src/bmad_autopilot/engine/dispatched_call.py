@@ -40,7 +40,7 @@ from .call_outcome import judge_evidence
 from .collect import FinishedCall, finalize_call, paths_changed_by, read_finished_call
 from .lane import Lane
 from .policy import check_commands
-from .ports import CallId, CallOrder, WorktreeSnapshot
+from .ports import AgentCall, CallId, WorktreeSnapshot
 from .start_agent import AgentJob, build_prompt, command_environment, prepare_call, skill_for, start_call
 from .story_paths import (
     METADATA,
@@ -375,7 +375,7 @@ def _judge(task: DispatchedTask, folder: str, done: FinishedCall) -> tuple[Evide
         frozenset(),
         tuple(calls),
     )
-    order = CallOrder(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
+    order = AgentCall(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
     got = collect_finished_call(
         site, order, done, lambda result, _: WorktreeSnapshot(result.head, result.branch, result.tree, None)
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from ..agents.adapter import Agent, AgentCall, AgentRequest, HasStopCommand
+from ..agents.adapter import Agent, AgentCommand, AgentRequest, HasStopCommand
 from ..agents.attempt import CallSpec, attempt_temp_folder
 from ..agents.environment import AgentIdentity, agent_environment
 from ..agents.launchers import Launcher, launch_argv, launcher_from_settings, stop_argv
@@ -149,7 +149,7 @@ class PreparedCall(NamedTuple):
 
     job: AgentJob
     spec: CallSpec
-    command: AgentCall
+    command: AgentCommand
     environment: dict[str, str]
 
     @property
@@ -265,7 +265,7 @@ def _launcher(project: Project, role: str, agent: str) -> Launcher | None:
 
 def _build_call(
     agent: Agent, request: AgentRequest, launcher: Launcher | None, attempt: str, environment: dict[str, str]
-) -> tuple[AgentCall, tuple[str, ...]]:
+) -> tuple[AgentCommand, tuple[str, ...]]:
     """The final call, wrapped by the launcher and with its program resolved, and the extra stop command."""
     call = agent.call(request)
     stop = agent.stop_command(request) if isinstance(agent, HasStopCommand) else ()

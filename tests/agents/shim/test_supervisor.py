@@ -249,7 +249,7 @@ def test_a_guard_stops_an_agent_that_lacks_the_skill(tree: Path, tmp_path: Path)
 
 
 def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
-    from bmad_autopilot.agents.adapter import AgentCall
+    from bmad_autopilot.agents.adapter import AgentCommand
     from bmad_autopilot.agents.attempt import CallSpec
     from bmad_autopilot.agents.start import TimeLimits, claim_attempt, start_attempt
 
@@ -258,7 +258,7 @@ def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
         start_attempt(
             claim,
             spec,
-            AgentCall(("/no/such/agent", "-p")),
+            AgentCommand(("/no/such/agent", "-p")),
             environment=dict(os.environ),
             limits=TimeLimits(10, 0),
             prompt="",
