@@ -9,11 +9,11 @@ import sys
 import time
 import uuid
 
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import AttemptState, CallSpec, attempt_state, read_result
 from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
 from bmad_autopilot.agents.shim import attempt_files
-from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
 
 STUB = (sys.executable, "-S", "-E", "-c", "pass")
 WAITING = (sys.executable, "-S", "-E", "-c", "import time; time.sleep(60)")
@@ -60,9 +60,10 @@ def _attempt(folder: str, tree: str) -> tuple[float, float]:
 def begin(folder: str, tree: str, argv: tuple[str, ...]) -> None:
     name = uuid.uuid4().hex
     spec = CallSpec(name, "stub", "dev", "1-1", "-", tree, (), time.time())
-    start_attempt(
-        folder, spec, AgentCall(argv), environment=dict(os.environ), limits=TimeLimits(60, 60), prompt=""
-    )
+    with claim_attempt(folder, spec.worktree) as claim:
+        start_attempt(
+            claim, spec, AgentCommand(argv), environment=dict(os.environ), limits=TimeLimits(60, 60), prompt=""
+        )
 
 
 def _harvest(folder: str) -> float:

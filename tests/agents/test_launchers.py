@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.agents.adapter import AgentCall, read_events
+from bmad_autopilot.agents.adapter import AgentCommand, read_events
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.launchers import (
     MAX_ARGUMENT,
@@ -27,7 +27,7 @@ from bmad_autopilot.agents.launchers import (
     stop_argv,
 )
 from bmad_autopilot.agents.monitor import cancel_attempt
-from bmad_autopilot.agents.start import TimeLimits, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, start_attempt
 from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.project.config import CustomLauncher
 from bmad_autopilot.project.config_schema import KINDS
@@ -279,14 +279,15 @@ def test_a_cancelled_attempt_is_stopped_behind_its_launcher(far: Path, tmp_path:
     known = (place["attempt"], "mine", "dev", "1-1", "session", str(tree), ())
     spec = CallSpec(*known, time.time(), stop=(docker, *stop[1:]))
     folder = str(tmp_path / "attempt")
-    start_attempt(
-        folder,
-        spec,
-        AgentCall((docker, *argv[1:])),
-        environment=os.environ,
-        limits=TimeLimits(60, 0, 0.5),
-        prompt="",
-    )
+    with claim_attempt(folder, spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            AgentCommand((docker, *argv[1:])),
+            environment=os.environ,
+            limits=TimeLimits(60, 0, 0.5),
+            prompt="",
+        )
     wait_for(lambda: any(event.data == "ready" for event, _ in read_events(f"{folder}/events.jsonl")))
     assert cancel_attempt(folder, "enough")
     result = finish(Path(folder))

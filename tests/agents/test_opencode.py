@@ -10,7 +10,7 @@ from bmad_autopilot.agents.adapter import (
     ERROR,
     TEXT,
     Agent,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -71,7 +71,7 @@ def judge(events: list[Event], ending: ProcessEnding = EXIT_0, before: Spend | N
 
 
 def rules(permissions: Permissions) -> Any:
-    call: AgentCall = OPENCODE.call(REQUEST._replace(permissions=permissions))
+    call: AgentCommand = OPENCODE.call(REQUEST._replace(permissions=permissions))
     return json.loads(call.environment["OPENCODE_PERMISSION"])
 
 

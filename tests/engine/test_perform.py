@@ -13,7 +13,7 @@ from bmad_autopilot.core.transitions import Rule, RuleAction
 from bmad_autopilot.engine.lane import Lane
 from bmad_autopilot.engine.observation import Observation, StoryPosition
 from bmad_autopilot.engine.perform import perform
-from bmad_autopilot.engine.ports import AgentChoice, CallOrder, WorktreeSnapshot
+from bmad_autopilot.engine.ports import AgentCall, AgentChoice, WorktreeSnapshot
 from bmad_autopilot.sim.memory.git import board_rows, with_row_status
 from bmad_autopilot.workflows.workflow import DEV, PIPELINES, Step
 from tests.support.ports import ports_of
@@ -28,7 +28,7 @@ class Started:
         self.run = RunRecord()
         self.lane = Lane(LaneScope.STORY, "1-1-x", "1", PIPELINES["lean"])
         self.ports = ports_of(self)
-        self.orders: list[CallOrder] = []
+        self.orders: list[AgentCall] = []
         self.awaited_question = ""
 
     def note(self, kind: str, /, **data: Any) -> None:
@@ -37,11 +37,11 @@ class Started:
     def choose(self, step: Step) -> AgentChoice:
         return AgentChoice("stub")
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         self.orders.append(order)
 
 
-def order_after(*ended: dict[str, str]) -> CallOrder:
+def order_after(*ended: dict[str, str]) -> AgentCall:
     loop, story = Started(), StoryRecord("1-1-x")
     record = StepRecord(1, DEV.name, 1, calls=[CallRecord(n, outcome=one) for n, one in enumerate(ended, 1)])
     perform(loop, Observation(Facts(), story=story, position=StoryPosition(DEV, record)), CALL)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bmad_autopilot import Action, dispatch_to_instance
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.shim.redact import environment_secrets
-from bmad_autopilot.agents.start import TimeLimits, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, start_attempt
 from bmad_autopilot.sim.sample import PLANNING, scripted_agent_command
 from tests.agents.shim.test_redact import SHAPES
 from tests.engine.projects import project_with_agent
@@ -51,15 +51,16 @@ def test_seeded_secrets_leave_no_trace(tmp_path: Path, monkeypatch: pytest.Monke
         "print(prompt, file=sys.stderr); print(json.dumps(dict(os.environ)))\nprint(prompt, end='')"
     )
     spec = CallSpec(uuid.uuid4().hex, "stub", "dev", "1-3", "-", str(tree), (), time.time())
-    start_attempt(
-        str(folder),
-        spec,
-        AgentCall(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
-        environment=dict(os.environ),
-        limits=TimeLimits(60, 0),
-        prompt=every,
-        secrets=environment_secrets(os.environ),
-    )
+    with claim_attempt(str(folder), spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            AgentCommand(("/usr/bin/env", "python3", "-c", code, *SECRETS.values()), stdin=every),
+            environment=dict(os.environ),
+            limits=TimeLimits(60, 0),
+            prompt=every,
+            secrets=environment_secrets(os.environ),
+        )
     assert finish(folder).exit == 0
     data = written(folder, tree / ".git")
     assert b"[redacted" in data

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.agents.adapter import AgentCall
+from bmad_autopilot.agents.adapter import AgentCommand
 from bmad_autopilot.agents.attempt import CallSpec
 from bmad_autopilot.agents.monitor import cancel_attempt, wait_for_any
-from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
 from bmad_autopilot.engine import waiting as engine_waiting
 from bmad_autopilot.engine.waiting import Waiter
 from tests.support.bmad_project import git
@@ -27,7 +27,8 @@ def call(tmp_path: Path) -> str:
     git(tree, "commit", "--quiet", "--allow-empty", "--message", "Begin")
     spec = CallSpec(uuid.uuid4().hex, "stub", "dev", "1-1", "-", str(tree), (), time.time())
     sleeps = (sys.executable, "-S", "-E", "-c", "import time; time.sleep(600)")
-    start_attempt(str(folder), spec, AgentCall(sleeps), environment={}, limits=TimeLimits(900, 900), prompt="")
+    with claim_attempt(str(folder), spec.worktree) as claim:
+        start_attempt(claim, spec, AgentCommand(sleeps), environment={}, limits=TimeLimits(900, 900), prompt="")
     return str(folder)
 
 

@@ -12,7 +12,7 @@ from bmad_autopilot.agents.adapter import JSON, Agent, AgentRequest, AttemptVerd
 from bmad_autopilot.agents.attempt import AttemptResult, CallSpec
 from bmad_autopilot.agents.monitor import wait_for_any
 from bmad_autopilot.agents.shim import attempt_files
-from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
 
 PATIENCE = 60.0
 LIMITS = TimeLimits(time=PATIENCE, stall=0)
@@ -56,14 +56,15 @@ def attempt(
         resume=request.resume,
         before=before or Spend(),
     )
-    start_attempt(
-        str(folder),
-        spec,
-        call._replace(argv=(str(program), *call.argv[1:], *options)),
-        environment={**environment, "TMPDIR": f"{spec.temp_folder}/tmp"},
-        limits=limits,
-        prompt=request.prompt,
-    )
+    with claim_attempt(str(folder), spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            call._replace(argv=(str(program), *call.argv[1:], *options)),
+            environment={**environment, "TMPDIR": f"{spec.temp_folder}/tmp"},
+            limits=limits,
+            prompt=request.prompt,
+        )
     if meanwhile:
         meanwhile(str(folder))
     assert wait_for_any([str(folder)], PATIENCE), "the agent did not end"

@@ -8,7 +8,7 @@ import pytest
 
 from bmad_autopilot.board.sprint_status import Row
 from bmad_autopilot.core.run_record import RunRecord
-from bmad_autopilot.engine.ports import CallId, CallOrder, LaneQuestion
+from bmad_autopilot.engine.ports import AgentCall, CallId, LaneQuestion
 from bmad_autopilot.gates.evidence import missing_output
 from bmad_autopilot.sim.invariants import INVARIANTS
 from bmad_autopilot.sim.memory.agent_calls import MemoryCall
@@ -66,7 +66,7 @@ def _accepted_with_what_it_touched(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_start_that_does_not_look_whether_the_agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(self: MemoryAgents, order: CallOrder) -> None:
+    def start(self: MemoryAgents, order: AgentCall) -> None:
         habit = self._participants.habit_of(order.story)
         self._world.start(self._run, MemoryCall(order, habit, self._world.story_paths))
         self._world.crash_point("start", _after_effect())

@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from bmad_autopilot.agents.adapter import AgentCall, SkillGuard
+from bmad_autopilot.agents.adapter import AgentCommand, SkillGuard
 from bmad_autopilot.agents.attempt import AttemptResult, AttemptState, CallSpec, attempt_state, read_result
 from bmad_autopilot.agents.monitor import wait_for_any
-from bmad_autopilot.agents.start import TimeLimits, reap_shims, start_attempt
+from bmad_autopilot.agents.start import TimeLimits, claim_attempt, reap_shims, start_attempt
 from tests.support.bmad_project import git
 
 TIMEOUT = 30.0
@@ -55,16 +55,19 @@ def begin(
         created_at=time.time(),
         stop=tuple(stop),
     )
-    return start_attempt(
-        str(folder),
-        spec,
-        AgentCall((sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard, is_detached=outlived),
-        environment={**os.environ, "TMPDIR": f"{spec.temp_folder}/tmp", **(environment or {})},
-        limits=TimeLimits(time_limit, stall_limit, grace),
-        prompt=stdin,
-        secrets=secrets,
-        other_worktrees=others,
-    )
+    with claim_attempt(str(folder), spec.worktree) as claim:
+        return start_attempt(
+            claim,
+            spec,
+            AgentCommand(
+                (sys.executable, "-S", "-E", "-c", code, *arguments), stdin, guard=guard, is_detached=outlived
+            ),
+            environment={**os.environ, "TMPDIR": f"{spec.temp_folder}/tmp", **(environment or {})},
+            limits=TimeLimits(time_limit, stall_limit, grace),
+            prompt=stdin,
+            secrets=secrets,
+            other_worktrees=others,
+        )
 
 
 def finish(folder: Path, seconds: float = TIMEOUT) -> AttemptResult:

@@ -200,7 +200,7 @@ class SkillGuard(NamedTuple):
     skill: str
 
 
-class AgentCall(NamedTuple):
+class AgentCommand(NamedTuple):
     """One command to start: argv without a shell, its standard input, and the guard to apply."""
 
     argv: tuple[str, ...]
@@ -230,7 +230,7 @@ class Agent(Protocol):
     def variables(self) -> tuple[str, ...]:
         """The client's own environment variables, which are passed to it: names, or `PREFIX_*`."""
 
-    def call(self, request: AgentRequest) -> AgentCall: ...
+    def call(self, request: AgentRequest) -> AgentCommand: ...
 
     def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         """`prior_spend`: what the resumed conversation had already spent, so that nothing is counted twice."""

@@ -9,7 +9,7 @@ from ..core.errors import UsageError
 from . import event_parsing
 from .adapter import (
     JSON,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -372,7 +372,7 @@ class Claude:
     program: str = "claude"
     variables: tuple[str, ...] = _VARIABLES
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """The prompt is passed on stdin: skills expand there too, and a single argument is limited to 128 kB."""
         mode = "bypassPermissions" if request.permissions.bypass else "acceptEdits"
         argv = [self.program, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", mode]
@@ -387,7 +387,7 @@ class Claude:
         argv += ["--allowedTools", *_allowed(request.permissions)]
         argv += ["--disallowedTools", *_denied(request.permissions)]
         guard = SkillGuard(_INIT, ("skills", "slash_commands"), request.skill) if request.skill else None
-        return AgentCall(tuple(argv), request.prompt, _ENVIRONMENT, guard)
+        return AgentCommand(tuple(argv), request.prompt, _ENVIRONMENT, guard)
 
     def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         return ClaudeEvents.of(events).verdict(ending, prior_spend)

@@ -12,7 +12,7 @@ from . import event_parsing
 from .adapter import (
     JSON,
     SESSION_LOG,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -287,7 +287,7 @@ class Codex:
     program: str = PROGRAM
     variables: tuple[str, ...] = ("CODEX_HOME", "CODEX_API_KEY", "OPENAI_*", "AZURE_OPENAI_*")
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """Codex chooses the conversation's id itself (`thread.started`), so `request.session` is not used. Its
         command line has no budget and no list of allowed commands: its sandbox is the only protection. The sandbox
         keeps `.git` read-only and blocks the network, so the orchestrator commits.
@@ -302,7 +302,7 @@ class Codex:
             argv += ["-c", rule]
         if request.resume:
             argv += ["resume", request.resume]
-        return AgentCall((*argv, "-"), request.prompt)
+        return AgentCommand((*argv, "-"), request.prompt)
 
     def append_session_log(
         self, events: Iterable[Event], since: float, environment: Mapping[str, str]

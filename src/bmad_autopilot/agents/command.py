@@ -13,7 +13,7 @@ from .adapter import (
     ERROR,
     JSON,
     TEXT,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -75,10 +75,10 @@ class CommandAgent:
     def completion(self) -> str:
         return self.settings.completion
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         words = self.settings.command
         stdin = "" if "prompt" in placeholder_names(words) else request.prompt
-        return AgentCall(self._argv(words, request), stdin, is_detached=self.settings.completion == EVIDENCE)
+        return AgentCommand(self._argv(words, request), stdin, is_detached=self.settings.completion == EVIDENCE)
 
     def stop_command(self, request: AgentRequest) -> tuple[str, ...]:
         """The command that stops work the agent's command has only started. It works from any folder, and is

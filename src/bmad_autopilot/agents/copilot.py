@@ -7,7 +7,7 @@ from typing import Any
 from . import event_parsing
 from .adapter import (
     JSON,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -140,7 +140,7 @@ class Copilot:
         *("COPILOT_GH_HOST", "COPILOT_CUSTOM_INSTRUCTIONS_DIRS"),
     )
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """Without a terminal Copilot runs headless and reads the prompt from stdin. `--trust-folder` cannot be
         combined with a session id, and the project's skills are available without it."""
         argv = [PROGRAM, "--output-format=json", "--no-ask-user"]
@@ -148,7 +148,7 @@ class Copilot:
         if request.model:
             argv.append(f"--model={request.model}")
         # An update during an unattended run would replace the client.
-        return AgentCall(
+        return AgentCommand(
             (*argv, *_tool_rules(request.permissions)), request.prompt, {"COPILOT_AUTO_UPDATE": "false"}
         )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from . import event_parsing
-from .adapter import JSON, AgentCall, AgentRequest, AttemptVerdict, Event, Outcome, ProcessEnding, Spend
+from .adapter import JSON, AgentCommand, AgentRequest, AttemptVerdict, Event, Outcome, ProcessEnding, Spend
 from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
@@ -30,7 +30,7 @@ class Cursor:
     program: str = PROGRAM
     variables: tuple[str, ...] = ("CURSOR_API_KEY", "CURSOR_CONFIG_DIR")
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """`--force`: without it a headless Cursor only proposes edits. Its command line takes no allowed or denied
         commands; denials in `.cursor/cli.json` still apply, and an outer sandbox is the only other protection. The
         prompt is an argument, because stdin is not documented."""
@@ -41,7 +41,7 @@ class Cursor:
             argv += ["--model", request.model]
         if request.resume:
             argv += ["--resume", request.resume]
-        return AgentCall((*argv, request.prompt))
+        return AgentCommand((*argv, request.prompt))
 
     def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         return _CursorEvents.of(events).verdict(ending, prior_spend)

@@ -7,7 +7,7 @@ from typing import Any
 from . import event_parsing
 from .adapter import (
     JSON,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -142,7 +142,7 @@ class Gemini:
         *("GOOGLE_GENAI_*", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_APPLICATION_CREDENTIALS"),
     )
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """Without a terminal Gemini runs headless and reads the prompt from stdin. Without `--skip-trust` it
         ignores the project's skills and settings in a work tree that was never opened before."""
         argv = [PROGRAM, "-o", "stream-json", "--skip-trust"]
@@ -150,7 +150,7 @@ class Gemini:
         argv += ["--resume", request.resume] if request.resume else ["--session-id", request.session]
         if request.model:
             argv += ["-m", request.model]
-        return AgentCall((*argv, *_approval_options(request.permissions)), request.prompt)
+        return AgentCommand((*argv, *_approval_options(request.permissions)), request.prompt)
 
     def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         return GeminiEvents.of(events).verdict(ending, prior_spend)

@@ -10,7 +10,7 @@ from ..core.errors import UsageError
 from . import event_parsing
 from .adapter import (
     JSON,
-    AgentCall,
+    AgentCommand,
     AgentRequest,
     AttemptVerdict,
     Event,
@@ -164,7 +164,7 @@ class Opencode:
         *("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"),
     )
 
-    def call(self, request: AgentRequest) -> AgentCall:
+    def call(self, request: AgentRequest) -> AgentCommand:
         """opencode chooses the conversation's id itself. Standard input is the message, or the arguments of
         `--command`; unlike an argument it is not quoted, and may be longer than 128 kB."""
         argv = [PROGRAM, "run", "--format", "json"]
@@ -178,7 +178,7 @@ class Opencode:
         if command := _COMMAND.fullmatch(prompt):
             argv += ["--command", command[1]]
             prompt = command[2] or ""
-        return AgentCall(tuple(argv), prompt, {"OPENCODE_PERMISSION": json.dumps(_rules(request.permissions))})
+        return AgentCommand(tuple(argv), prompt, {"OPENCODE_PERMISSION": json.dumps(_rules(request.permissions))})
 
     def judge(self, events: Iterable[Event], ending: ProcessEnding, prior_spend: Spend) -> AttemptVerdict:
         return OpencodeEvents.of(events).verdict(ending, prior_spend)

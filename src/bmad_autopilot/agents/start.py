@@ -6,15 +6,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import ConflictError, FileError, Location
 from ..io.files import read_bytes, write_atomic
 from ..project.root import find_work_tree
-from .adapter import AgentCall
+from .adapter import AgentCommand
 from .attempt import AttemptState, CallSpec, attempt_state, set_time_limit, write_call_spec
 from .monitor import finalize_lost
 from .shim import attempt_files, process_tree
@@ -96,52 +96,62 @@ class TimeLimits(NamedTuple):
     grace: float = 10.0
 
 
-def start_attempt(
-    folder: str,
-    spec: CallSpec,
-    call: AgentCall,
-    *,
-    environment: Mapping[str, str],
-    limits: TimeLimits,
-    prompt: str,
-    secrets: Iterable[str] = (),
-    other_worktrees: Iterable[str] = (),
-    before_start: Callable[[CallSpec], CallSpec] | None = None,
-) -> CallSpec:
-    """Start the call once. Both the attempt's lock and the work tree's lock are acquired here and inherited by the
-    shim, so they are held without a gap. Files contain no secrets; the agent's keys reach the shim through a pipe.
+class AttemptClaim(NamedTuple):
+    """Descriptors of the attempt's lock and of its work tree's. The shim inherits both, so that they are held
+    without a gap."""
 
-    `before_start` is called once nothing can refuse the start any more, for changes that must precede it."""
+    folder: str
+    lock: int
+    tree_lock: int
+
+
+@contextmanager
+def claim_attempt(folder: str, worktree: str) -> Iterator[AttemptClaim]:
+    """Reserve the attempt and its work tree. Inside, only an error of the system refuses the start: changes that
+    must precede it are made there. ConflictError: started before, or another agent is at work in the tree."""
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
         with ExitStack() as stack:  # closes our descriptors in every case; the shim keeps its copies
             lock = _acquire_attempt_lock(folder)
             stack.callback(os.close, lock)
             attempt_files.reserve_result(folder)  # do not start a call whose result would not fit on the disk
-            tree_lock = acquire_worktree_lock(spec.worktree, folder)
+            tree_lock = acquire_worktree_lock(worktree, folder)
             stack.callback(os.close, tree_lock)
-            secrets = list(secrets)
-            if before_start is not None:
-                spec = before_start(spec)
-            stop = list(spec.stop)
-            spec = _write_call_files(folder, spec, call, environment, secrets, prompt)
-            set_time_limit(folder, limits.time)
-            order = _build_order(folder, spec, call, {**environment, **call.environment}, limits, secrets)
-            order["stop"], order["others"] = stop, list(other_worktrees)
-            _spawn(order, (lock, tree_lock))
+            yield AttemptClaim(folder, lock, tree_lock)
     except OSError as error:
         raise FileError(
             f"cannot be written: {error.strerror}",
             location=Location(folder),
             hint="is the disk full, or read-only?",
         ) from None
+
+
+def start_attempt(
+    claim: AttemptClaim,
+    spec: CallSpec,
+    call: AgentCommand,
+    *,
+    environment: Mapping[str, str],
+    limits: TimeLimits,
+    prompt: str,
+    secrets: Iterable[str] = (),
+    other_worktrees: Iterable[str] = (),
+) -> CallSpec:
+    """Start the claimed call. Files contain no secrets; the agent's keys reach the shim through a pipe."""
+    folder, secrets = claim.folder, list(secrets)
+    stop = list(spec.stop)
+    spec = _write_call_files(folder, spec, call, environment, secrets, prompt)
+    set_time_limit(folder, limits.time)
+    order = _build_order(folder, spec, call, {**environment, **call.environment}, limits, secrets)
+    order["stop"], order["others"] = stop, list(other_worktrees)
+    _spawn(order, (claim.lock, claim.tree_lock))
     return spec
 
 
 def _build_order(
     folder: str,
     spec: CallSpec,
-    call: AgentCall,
+    call: AgentCommand,
     environment: dict[str, str],
     limits: TimeLimits,
     secrets: list[str],
@@ -188,7 +198,12 @@ def _acquire_attempt_lock(folder: str) -> int:
 
 
 def _write_call_files(
-    folder: str, spec: CallSpec, call: AgentCall, environment: Mapping[str, str], secrets: list[str], prompt: str
+    folder: str,
+    spec: CallSpec,
+    call: AgentCommand,
+    environment: Mapping[str, str],
+    secrets: list[str],
+    prompt: str,
 ) -> CallSpec:
     redactor = Redactor(secrets)
     spec = replace(

@@ -21,9 +21,10 @@ from ..agents.attempt import AttemptState, CallSpec, attempt_state
 from ..agents.monitor import cancel_attempt, wait_for_any
 from ..agents.registry import PACKAGES, find_agent
 from ..agents.shim import attempt_files, tree_snapshot
+from ..agents.start import claim_attempt
 from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError
 from ..engine.collect import FinishedCall, finalize_call
-from ..engine.start_agent import AgentJob, start_attempt
+from ..engine.start_agent import AgentJob, prepare_call, start_call
 from ..engine.waiting import FileWatch
 from ..io.files import read_bytes
 from ..io.processes import Probe, run_probe
@@ -90,7 +91,9 @@ def start_trial(folder: str, name: str, model: str | None, root: Root, config: C
     )
     name = f"agent-test-{word}"
     job = AgentJob(uuid.uuid4().hex, project, STEP, "hello", name, prompt, branch="main", seconds=SECONDS)
-    return Trial(folder, word, config, start_attempt(f"{folder}/attempt", job))
+    prepared = prepare_call(job)
+    with claim_attempt(f"{folder}/attempt", prepared.worktree) as claim:
+        return Trial(folder, word, config, start_call(claim, prepared))
 
 
 def chosen_model(config: Config, name: str) -> str | None:

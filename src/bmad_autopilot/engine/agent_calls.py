@@ -10,7 +10,7 @@ from .call_outcome import judge_call
 from .commits import calls_of, handed_over, last_own_commit
 from .delivery.rounds import CONFLICT, POINTS, round_logs, round_points
 from .observation import CHECKS, Loop, Observation, call_id, dollars_left
-from .ports import CallId, CallOrder, CollectedCall
+from .ports import AgentCall, AgentResult, CallId
 
 # Starting a story: records the state before its first call.
 
@@ -62,7 +62,7 @@ def _start(
     )
 
 
-def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> CallOrder:
+def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> AgentCall:
     earlier = [one for one in record.calls if one.attempt < call.attempt and one.outcome]
     # Objections from before a rate limit still go into the prompt after it.
     ended = next((one.outcome for one in reversed(earlier) if one.finding != "refused"), None) or {}
@@ -71,7 +71,7 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
     fixes_checks = record.cause == CHECKS
     is_fix = story.entered_by == "round" and step in (loop.lane.workflow.fix, FIX_ISSUES) and not fixes_checks
     pull_round = loop.run.delivery.round_of(story.key)
-    return CallOrder(
+    return AgentCall(
         call,
         story.key,
         step,
@@ -140,7 +140,7 @@ def collect_result(loop: Loop, observation: Observation, rule: Rule) -> None:
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
 
 
-def _confine_to_epic(loop: Loop, got: CollectedCall) -> tuple[CollectedCall, list[MovedRow]]:
+def _confine_to_epic(loop: Loop, got: AgentResult) -> tuple[AgentResult, list[MovedRow]]:
     """In its own work tree a lane may move only its epic's rows. Only its agent can have moved others there, so
     they are set back. In a checkout that people use too, a person is asked instead."""
     strayed = moved_rows_of_other_epics(got.evidence, loop.lane.epic or "") if loop.ports.worktree.is_own() else []

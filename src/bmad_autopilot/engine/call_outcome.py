@@ -13,7 +13,7 @@ from ..gates.evidence import GateObjection, missing_output
 from ..gates.scope import find_other_row_changes, moved_rows
 from ..workflows.workflow import RETROSPECTIVE, Step
 from .observation import backoff_until
-from .ports import CollectedCall
+from .ports import AgentResult
 
 MAX_TEXT = 8000
 MAX_CLOSING = 4000
@@ -23,7 +23,7 @@ MISSING_OUTPUT = "not-left"  # a workflow file's step did not set a required var
 STOPPED = "stopped with the run"  # the reason given when a call is cancelled
 
 
-def judge_call(step: Step, record: StepRecord, got: CollectedCall, now: float, random: float) -> dict[str, Any]:
+def judge_call(step: Step, record: StepRecord, got: AgentResult, now: float, random: float) -> dict[str, Any]:
     """The journal entry for a finished call, without the call's id."""
     verdict = got.verdict
     entry: dict[str, Any] = {
@@ -52,7 +52,7 @@ def judge_call(step: Step, record: StepRecord, got: CollectedCall, now: float, r
     return entry | (_ask_about_rows(got, finding) if moved else finding)
 
 
-def _finding(step: Step, record: StepRecord, got: CollectedCall, now: float, random: float) -> dict[str, Any]:
+def _finding(step: Step, record: StepRecord, got: AgentResult, now: float, random: float) -> dict[str, Any]:
     if got.questions:
         if got.questions[0].cause:
             return _blocked(got.questions[0].question, got.questions[0].cause, got.questions[0].reason)
@@ -86,14 +86,14 @@ def _blocked(why: str, cause: str, reason: str = "") -> dict[str, Any]:
     return {**stopped, "question": {"question": why, "reason": reason or BlockReason.NO_RESOURCE}}
 
 
-def _ask_about_rows(got: CollectedCall, finding: dict[str, Any]) -> dict[str, Any]:
+def _ask_about_rows(got: AgentResult, finding: dict[str, Any]) -> dict[str, Any]:
     """Other rows moved during the call: only the person knows whether they or the agent did it. Ask first."""
     others = [list(row) for row in moved_rows(got.evidence)]
     otherwise = {"asks": "", "otherwise": None, **finding, "finding": str(finding["finding"])}
     return {**finding, "finding": CallFact.ASKED, "asks": "rows", "rows": others, "otherwise": otherwise}
 
 
-def judge_evidence(step: Step, got: CollectedCall, objections: tuple[GateObjection, ...]) -> dict[str, Any]:
+def judge_evidence(step: Step, got: AgentResult, objections: tuple[GateObjection, ...]) -> dict[str, Any]:
     if objections:
         return _lacking(got, objections)
     if step == RETROSPECTIVE and not got.evidence.changed_in_attempt:
@@ -111,7 +111,7 @@ def judge_evidence(step: Step, got: CollectedCall, objections: tuple[GateObjecti
     return {"finding": CallFact.CHANGES, "summary": summary, "otherwise": {"finding": str(CallFact.SUCCEEDED)}}
 
 
-def _lacking(got: CollectedCall, objections: tuple[GateObjection, ...]) -> dict[str, Any]:
+def _lacking(got: AgentResult, objections: tuple[GateObjection, ...]) -> dict[str, Any]:
     if _closes_with_question(got) and {objection.code for objection in objections} <= _NOTHING_DONE:
         question, context, options = parse_question(got.verdict.closing)
         asked = {"question": question, "context": context, "options": list(options)}
@@ -128,6 +128,6 @@ def _lacking(got: CollectedCall, objections: tuple[GateObjection, ...]) -> dict[
 _NOTHING_DONE = frozenset({"no-change", "no-story-file", "tasks-open", MISSING_OUTPUT})
 
 
-def _closes_with_question(got: CollectedCall) -> bool:
+def _closes_with_question(got: AgentResult) -> bool:
     """Whether to show the agent's closing message to a person as a question. It decides nothing else."""
     return not got.evidence.changed_in_attempt and ends_with_question(got.verdict.closing)

@@ -49,7 +49,7 @@ from ..project.root import CONFIG_NAME
 from ..runs.agent_state import read_agent_state
 from ..workflows.workflow import RETROSPECTIVE
 from .lane import Lane
-from .ports import CallOrder, CollectedCall, UnansweredQuestion, WorktreeSnapshot
+from .ports import AgentCall, AgentResult, UnansweredQuestion, WorktreeSnapshot
 from .story_paths import (
     SPEC,
     STORY,
@@ -251,14 +251,14 @@ class CallSite(NamedTuple):
 
 
 def collect_call(
-    site: CallSite, order: CallOrder, tree_of: Callable[[AttemptResult, str], WorktreeSnapshot]
-) -> CollectedCall:
+    site: CallSite, order: AgentCall, tree_of: Callable[[AttemptResult, str], WorktreeSnapshot]
+) -> AgentResult:
     return collect_finished_call(site, order, finalize_call(site.folder, site.project.config), tree_of)
 
 
 def collect_finished_call(
-    site: CallSite, order: CallOrder, done: FinishedCall, tree_of: Callable[[AttemptResult, str], WorktreeSnapshot]
-) -> CollectedCall:
+    site: CallSite, order: AgentCall, done: FinishedCall, tree_of: Callable[[AttemptResult, str], WorktreeSnapshot]
+) -> AgentResult:
     """The same for a call that was read already."""
     before = board_before(site.folder)
     replaced = _restore_replaced(site, order, done.spec)
@@ -277,7 +277,7 @@ def collect_finished_call(
     evidence = _collect_evidence(site, order, spec, result, tree, read_content, story_paths, before, ended, row)
     put_back = tuple((one.path, one.found) for one in replaced)
     evidence = evidence._replace(users_files=cleaned.remaining_paths, replaced_files=put_back)
-    return CollectedCall(
+    return AgentResult(
         done.verdict,
         result.seconds,
         tree,
@@ -307,7 +307,7 @@ def _without_users_files(
     return remove_users_files(site.git, spec, result, UsersFiles(users))
 
 
-def _restore_replaced(site: CallSite, order: CallOrder, spec: CallSpec) -> list[ReplacedPath]:
+def _restore_replaced(site: CallSite, order: AgentCall, spec: CallSpec) -> list[ReplacedPath]:
     """Must run before any file that the call left is read."""
     now = _board(site.project)
     story_paths = find_story_paths(site.project, now, now.rows.get(order.story) if now else None, order.story)
@@ -339,7 +339,7 @@ def _board(project: Project) -> Board | None:
 
 def _collect_evidence(
     site: CallSite,
-    order: CallOrder,
+    order: AgentCall,
     spec: CallSpec,
     result: AttemptResult,
     tree: WorktreeSnapshot,
@@ -389,7 +389,7 @@ def _settings(site: CallSite, base: str) -> tuple[str, ...]:
     return tuple(name for name in changed if name != HOOKS_PATH or not usual)
 
 
-def _descends(site: CallSite, order: CallOrder, spec: CallSpec, result: AttemptResult) -> bool:
+def _descends(site: CallSite, order: AgentCall, spec: CallSpec, result: AttemptResult) -> bool:
     """Whether HEAD descends from the commit before this call, and from our last commit for the story."""
     heads = {head for head in (order.head, spec.head) if head not in (None, result.head)}
     return not heads or (
@@ -397,7 +397,7 @@ def _descends(site: CallSite, order: CallOrder, spec: CallSpec, result: AttemptR
     )
 
 
-def _is_spec_owed(order: CallOrder, story_paths: StoryPaths) -> bool:
+def _is_spec_owed(order: AgentCall, story_paths: StoryPaths) -> bool:
     """Whether the spec is required: for a build, and for its review, which has no story file."""
     return order.step.skill == BUILD_AUTO or story_paths.story is None
 
@@ -498,7 +498,7 @@ def read_questions(story_paths: StoryPaths) -> tuple[UnansweredQuestion, ...]:
 
 
 def _blocked_build(
-    site: CallSite, order: CallOrder, story_paths: StoryPaths, since: float
+    site: CallSite, order: AgentCall, story_paths: StoryPaths, since: float
 ) -> tuple[UnansweredQuestion, ...]:
     """A build that stopped gives the reason in its spec, or in a result file if there is no spec yet."""
     if order.step.skill != BUILD_AUTO:

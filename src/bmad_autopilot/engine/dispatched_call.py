@@ -16,6 +16,7 @@ from ..agents.adapter import REACTIONS, AttemptVerdict, Outcome, Reaction
 from ..agents.attempt import AttemptState, attempt_state, read_call_spec, refuse_linked_folder
 from ..agents.monitor import cancel_attempt, run_stop_command, watch_shim
 from ..agents.shim import attempt_files, tree_snapshot
+from ..agents.start import claim_attempt
 from ..board.sprint_status import Board, Row, find_row, read_board
 from ..board.sprint_status_writer import set_status
 from ..core.errors import ConflictError, FileError, UsageError
@@ -39,8 +40,8 @@ from .call_outcome import judge_evidence
 from .collect import FinishedCall, finalize_call, paths_changed_by, read_finished_call
 from .lane import Lane
 from .policy import check_commands
-from .ports import CallId, CallOrder, WorktreeSnapshot
-from .start_agent import AgentJob, build_prompt, command_environment, skill_for, start_attempt
+from .ports import AgentCall, CallId, WorktreeSnapshot
+from .start_agent import AgentJob, build_prompt, command_environment, prepare_call, skill_for, start_call
 from .story_paths import (
     METADATA,
     OLD_VERDICT,
@@ -160,13 +161,13 @@ def start_task(task: DispatchedTask) -> str:
     evidence = StoryEvidence(task.project, task.story)
     prompt = build_prompt(job, evidence.story_paths, baseline=current_head(git))
 
-    def ready() -> None:
-        _set_in_progress(task)
-        save_before_call(folder, evidence.story_paths, task.project.root.checkout)
-        write_atomic(f"{folder}/{BRANCH}", (current_branch(git) or "").encode(), durable=False)
-
     try:
-        start_attempt(folder, job._replace(prompt=prompt), ready)
+        prepared = prepare_call(job._replace(prompt=prompt))
+        with claim_attempt(folder, prepared.worktree) as claim:
+            _set_in_progress(task)
+            save_before_call(folder, evidence.story_paths, task.project.root.checkout)
+            write_atomic(f"{folder}/{BRANCH}", (current_branch(git) or "").encode(), durable=False)
+            start_call(claim, prepared)
     except BaseException:
         refused = attempt_state(folder) is AttemptState.NEW
         if refused and not os.path.exists(os.path.join(folder, OLD_VERDICT)):  # leave no trace of the request
@@ -374,7 +375,7 @@ def _judge(task: DispatchedTask, folder: str, done: FinishedCall) -> tuple[Evide
         frozenset(),
         tuple(calls),
     )
-    order = CallOrder(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
+    order = AgentCall(CallId(1, task.step.name, 1), task.story, task.step, head=done.spec.head, tree=tree)
     got = collect_finished_call(
         site, order, done, lambda result, _: WorktreeSnapshot(result.head, result.branch, result.tree, None)
     )

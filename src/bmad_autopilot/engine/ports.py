@@ -48,7 +48,7 @@ class AgentChoice(NamedTuple):
     fallback_problem: str = ""  # why the configured fallback cannot be used
 
 
-class CallOrder(NamedTuple):
+class AgentCall(NamedTuple):
     """One agent call: its purpose and the inputs of its prompt."""
 
     id: CallId
@@ -105,7 +105,7 @@ class UnansweredQuestion(NamedTuple):
     cause: str = ""  # a value of core.stop_causes.Cause where it is an intervention, not a question
 
 
-class CollectedCall(NamedTuple):
+class AgentResult(NamedTuple):
     """Everything one finished call produced, for call_outcome.py to judge."""
 
     verdict: AttemptVerdict  # how the call itself ended
@@ -229,7 +229,7 @@ class AgentPort(Protocol):
         """Whether an agent may be started now: other lanes may hold the slots, or have priority."""
 
     def wait_for_slot(self) -> None: ...
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         """Start the call. Does nothing if it was started before or cannot start now."""
 
     def state(self, call: CallId) -> str:
@@ -241,7 +241,7 @@ class AgentPort(Protocol):
     def cancel_on_second_stop(self, call: CallId) -> bool:
         """On a stop while an agent runs: wait briefly for a second stop. True: it came; the agent was ended."""
 
-    def collect(self, order: CallOrder) -> CollectedCall: ...
+    def collect(self, order: AgentCall) -> AgentResult: ...
     def clear_state(self, story: str) -> None:
         """Remove the story's agent-state file."""
 

@@ -4,12 +4,12 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from ..agents.adapter import Agent, AgentCall, AgentRequest, HasStopCommand
+from ..agents.adapter import Agent, AgentCommand, AgentRequest, HasStopCommand
 from ..agents.attempt import CallSpec, attempt_temp_folder
 from ..agents.environment import AgentIdentity, agent_environment
 from ..agents.launchers import Launcher, launch_argv, launcher_from_settings, stop_argv
@@ -18,8 +18,7 @@ from ..agents.rate_limits import ParkedAccount, limits_file, limits_folder, read
 from ..agents.registry import PACKAGES, find_agent
 from ..agents.shim import tree_snapshot
 from ..agents.shim.redact import environment_secrets
-from ..agents.start import TimeLimits
-from ..agents.start import start_attempt as start_start_attempt
+from ..agents.start import AttemptClaim, TimeLimits, start_attempt
 from ..core.errors import AutopilotError, Location, UsageError
 from ..io.processes import Probe, find_program, run_probe
 from ..project.commands import resolve_commands
@@ -145,32 +144,44 @@ def _refuse_while_parked(agent: str) -> None:
         raise AccountParked(agent, limit.kind, limit.until)
 
 
-def start_attempt(folder: str, job: AgentJob, before_start: Callable[[], None] | None = None) -> CallSpec:
-    """Start the attempt in `folder`. Every refusal comes before `before_start` is called."""
+class PreparedCall(NamedTuple):
+    """A call that nothing in the project's settings or on this machine refuses."""
+
+    job: AgentJob
+    spec: CallSpec
+    command: AgentCommand
+    environment: dict[str, str]
+
+    @property
+    def worktree(self) -> str:
+        return self.spec.worktree
+
+
+def prepare_call(job: AgentJob) -> PreparedCall:
+    """AccountParked, UsageError: it cannot be started."""
     project, config = job.project, job.project.config
     agent = find_agent(job.agent_name, config.agents)
     _refuse_while_parked(agent.name)
     launcher = _launcher(project, job.step.role, job.agent_name)
     request = _request(job, launcher)
     environment = _environment(job, agent, launcher)
-    call, stop = _build_call(agent, request, launcher, job.id, environment)
+    command, stop = _build_call(agent, request, launcher, job.id, environment)
+    return PreparedCall(job, _spec(job, agent, request, launcher, stop), command, environment)
 
-    def last(spec: CallSpec) -> CallSpec:
-        if before_start is not None:
-            before_start()
-        found = _take_snapshot(spec.worktree, environment, f"{folder}/index")
-        return replace(spec, tree=found.tree, head=found.head)
 
-    return start_start_attempt(
-        folder,
-        _spec(job, agent, request, launcher, stop),
-        call,
-        environment=environment,
+def start_call(claim: AttemptClaim, prepared: PreparedCall) -> CallSpec:
+    """Start the claimed attempt. The work tree is recorded last: what the caller changed is not the agent's."""
+    job, config, root = prepared.job, prepared.job.project.config, prepared.job.project.root
+    found = _take_snapshot(prepared.worktree, prepared.environment, f"{claim.folder}/index")
+    return start_attempt(
+        claim,
+        replace(prepared.spec, tree=found.tree, head=found.head),
+        prepared.command,
+        environment=prepared.environment,
         limits=TimeLimits((job.seconds or config.story_timeout_cap * 60), config.stall_limit * 60),
         prompt=job.prompt,
         secrets=environment_secrets(os.environ),
-        other_worktrees=[project.root.path] if project.root.is_linked else [],
-        before_start=last,
+        other_worktrees=[root.path] if root.is_linked else [],
     )
 
 
@@ -254,7 +265,7 @@ def _launcher(project: Project, role: str, agent: str) -> Launcher | None:
 
 def _build_call(
     agent: Agent, request: AgentRequest, launcher: Launcher | None, attempt: str, environment: dict[str, str]
-) -> tuple[AgentCall, tuple[str, ...]]:
+) -> tuple[AgentCommand, tuple[str, ...]]:
     """The final call, wrapped by the launcher and with its program resolved, and the extra stop command."""
     call = agent.call(request)
     stop = agent.stop_command(request) if isinstance(agent, HasStopCommand) else ()

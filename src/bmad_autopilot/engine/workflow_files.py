@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..agents.adapter import JSON, TEXT, AgentCall, read_events
+from ..agents.adapter import JSON, TEXT, AgentCommand, read_events
 from ..agents.attempt import CallSpec, attempt_temp_folder
 from ..agents.command import script_argv
 from ..agents.environment import agent_environment
 from ..agents.shim import attempt_files
 from ..agents.shim.redact import environment_secrets
-from ..agents.start import TimeLimits, start_attempt
+from ..agents.start import TimeLimits, claim_attempt, start_attempt
 from ..core.agent_questions import ends_with_question
 from ..core.errors import FileError
 from ..io.files import read_bytes
@@ -32,7 +32,7 @@ from ..workflows.step_entry import (
     read_variables,
 )
 from ..workflows.workflow import Step
-from .ports import CallOrder
+from .ports import AgentCall
 
 VARIABLES_IN, VARIABLES, OUTPUT = "variables-in.json", "variables.json", "output.md"
 MAX_OUTPUT = 60_000  # bytes kept, to fit a journal line; the full output stays in its file
@@ -134,7 +134,7 @@ def _bounded(text: str, whole: str) -> str:
 # Command steps: started through the same shim as an agent, with an agent's environment.
 
 
-def start_command(folder: str, project: Project, order: CallOrder, run: str) -> None:
+def start_command(folder: str, project: Project, order: AgentCall, run: str) -> None:
     """`run`: the run's id, passed to the command."""
     id = uuid.uuid4().hex
     worktree, config = project.root.checkout, project.config
@@ -155,21 +155,22 @@ def start_command(folder: str, project: Project, order: CallOrder, run: str) -> 
         name=f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
         role=COMMAND,
     )
-    start_attempt(
-        folder,
-        spec,
-        AgentCall(
-            (_program(words[0], worktree, environment), *words[1:]),
-            environment=_step_environment(folder, order, run),
-        ),
-        environment=environment,
-        limits=TimeLimits(
-            config.story_timeout_cap * 60.0 * order.time_limit_factor, 0
-        ),  # a build may be silent for long
-        prompt="",
-        secrets=environment_secrets(os.environ),
-        other_worktrees=[project.root.path] if project.root.is_linked else [],
-    )
+    with claim_attempt(folder, spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            AgentCommand(
+                (_program(words[0], worktree, environment), *words[1:]),
+                environment=_step_environment(folder, order, run),
+            ),
+            environment=environment,
+            limits=TimeLimits(
+                config.story_timeout_cap * 60.0 * order.time_limit_factor, 0
+            ),  # a build may be silent for long
+            prompt="",
+            secrets=environment_secrets(os.environ),
+            other_worktrees=[project.root.path] if project.root.is_linked else [],
+        )
 
 
 def _words(step: Step, variables: Variables) -> tuple[str, ...]:
@@ -186,7 +187,7 @@ def _program(name: str, worktree: str, environment: Mapping[str, str]) -> str:
     return os.path.join(worktree, name) if "/" in name else find_program(name, environment["PATH"]) or name
 
 
-def _step_environment(folder: str, order: CallOrder, run: str) -> dict[str, str]:
+def _step_environment(folder: str, order: AgentCall, run: str) -> dict[str, str]:
     return {
         "BMAD_STEP": order.step.name,
         "BMAD_RUN": run,

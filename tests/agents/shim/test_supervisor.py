@@ -249,19 +249,20 @@ def test_a_guard_stops_an_agent_that_lacks_the_skill(tree: Path, tmp_path: Path)
 
 
 def test_a_program_that_is_not_there_is_said(tree: Path, folder: Path) -> None:
-    from bmad_autopilot.agents.adapter import AgentCall
+    from bmad_autopilot.agents.adapter import AgentCommand
     from bmad_autopilot.agents.attempt import CallSpec
-    from bmad_autopilot.agents.start import TimeLimits, start_attempt
+    from bmad_autopilot.agents.start import TimeLimits, claim_attempt, start_attempt
 
     spec = CallSpec("0" * 32, "none", "dev", "1-1", "s", str(tree), (), time.time())
-    start_attempt(
-        str(folder),
-        spec,
-        AgentCall(("/no/such/agent", "-p")),
-        environment=dict(os.environ),
-        limits=TimeLimits(10, 0),
-        prompt="",
-    )
+    with claim_attempt(str(folder), spec.worktree) as claim:
+        start_attempt(
+            claim,
+            spec,
+            AgentCommand(("/no/such/agent", "-p")),
+            environment=dict(os.environ),
+            limits=TimeLimits(10, 0),
+            prompt="",
+        )
     result = finish(folder)
     assert result.by == "no-start"
     assert "/no/such/agent: No such file or directory" in result.problems[0]

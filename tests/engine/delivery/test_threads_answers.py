@@ -17,7 +17,7 @@ from bmad_autopilot.engine.delivery.threads import (
     collect_answers,
     set_aside_answers,
 )
-from bmad_autopilot.engine.ports import CallId, CallOrder, CollectedCall, WorktreeSnapshot
+from bmad_autopilot.engine.ports import AgentCall, AgentResult, CallId, WorktreeSnapshot
 from bmad_autopilot.gates.evidence import Evidence
 from bmad_autopilot.git.git import Git
 from bmad_autopilot.workflows.contract import PromptPoint, threads_path
@@ -25,7 +25,7 @@ from bmad_autopilot.workflows.workflow import FIX_ISSUES
 from tests.support.bmad_project import git
 
 STORY = "epic-1.pr-1"
-ORDER = CallOrder(
+ORDER = AgentCall(
     CallId(1, "fix-issues", 1),
     STORY,
     FIX_ISSUES,
@@ -52,13 +52,13 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def gathered(tree: str = "after") -> CollectedCall:
-    return CollectedCall(
+def gathered(tree: str = "after") -> AgentResult:
+    return AgentResult(
         AttemptVerdict(Outcome.COMPLETED), 1.0, WorktreeSnapshot("h", "b", tree, tree), "", "", LOOK
     )
 
 
-def answers(folder: Path, data: object, *, tree: str = "after", order: CallOrder = ORDER) -> CollectedCall:
+def answers(folder: Path, data: object, *, tree: str = "after", order: AgentCall = ORDER) -> AgentResult:
     path = Path(threads_path(str(folder), STORY))
     if isinstance(data, bytes):
         path.write_bytes(data)

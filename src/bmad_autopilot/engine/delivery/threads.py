@@ -18,7 +18,7 @@ from ...github.forge import COPILOT, ForgeActor, Pull, PullComment, PullReview, 
 from ...github.untrusted_text import marker
 from ...io.files import read_bytes
 from ...workflows.contract import threads_path
-from ..ports import CallOrder, CollectedCall
+from ..ports import AgentCall, AgentResult
 from ..story_paths import move_aside
 from .rounds import last_decision
 
@@ -181,7 +181,7 @@ def set_aside_answers(folder: str, key: str, attempt: str) -> None:
     move_aside(threads_path(folder, key), os.path.join(attempt, PREVIOUS_ANSWERS))
 
 
-def collect_answers(got: CollectedCall, order: CallOrder, folder: str, git: Git) -> CollectedCall:
+def collect_answers(got: AgentResult, order: AgentCall, folder: str, git: Git) -> AgentResult:
     if not (order.points or order.must_change):
         return got
     try:
@@ -193,9 +193,7 @@ def collect_answers(got: CollectedCall, order: CallOrder, folder: str, git: Git)
     )
 
 
-def check_answers(
-    got: CollectedCall, order: CallOrder, raw: bytes | None, find_commit: FindCommit
-) -> CollectedCall:
+def check_answers(got: AgentResult, order: AgentCall, raw: bytes | None, find_commit: FindCommit) -> AgentResult:
     """Pure. `raw`: the file's content; None: there is no file."""
     changed = got.tree.tree != order.tree
     said, missing = _read(raw, order, changed, find_commit) if order.points else ({}, ())
@@ -205,7 +203,7 @@ def check_answers(
 
 
 def _read(
-    raw: bytes | None, order: CallOrder, changed: bool, find_commit: FindCommit
+    raw: bytes | None, order: AgentCall, changed: bool, find_commit: FindCommit
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     name = os.path.basename(threads_path("", order.story))
     if raw is None:

@@ -18,7 +18,7 @@ from ...workflows.flows import Flow
 from ...workflows.prompts import FlowHandoff, flow_paragraphs
 from ...workflows.workflow import Step
 from ..collect import UsersFiles, remove_users_files, users_paths
-from ..ports import AgentChoice, CallId, CallOrder, CollectedCall
+from ..ports import AgentCall, AgentChoice, AgentResult, CallId
 from ..world.site import LaneSite
 from ..world.workflow import WorkflowCalls
 from ..world.worktree import GitWorktree
@@ -102,7 +102,7 @@ class FlowCalls:
     def blocked_reason(self, story: str) -> str:
         return self._calls.blocked_reason(story)
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         """Use the installed skill's name, by which its standing answers are looked up."""
         found = self._find_skill(order.step, order.agent)
         step = order.step._replace(skill=found.name if found else None)
@@ -114,7 +114,7 @@ class FlowCalls:
         found = (self._site.project.find_any_skill(agent, name) for name in names)
         return next((skill for skill in found if skill is not None and skill.is_usable), None)
 
-    def _paragraphs(self, order: CallOrder) -> tuple[str, ...]:
+    def _paragraphs(self, order: AgentCall) -> tuple[str, ...]:
         steps = self._site.lane.workflow.steps
         step = next((step for step in steps if step.name == order.step.name), order.step)
         state = self._store.read().state
@@ -128,13 +128,13 @@ class FlowCalls:
         )
         return tuple(flow_paragraphs(part_of(step), about))
 
-    def collect(self, order: CallOrder) -> CollectedCall:
+    def collect(self, order: AgentCall) -> AgentResult:
         got = self._without_users_files(order, self._calls.collect(order))
         if REACTIONS[got.verdict.outcome] is not Reaction.PROCEED or got.questions or got.missing:
             return got
         return got._replace(missing=self._missing(order.step))
 
-    def _without_users_files(self, order: CallOrder, got: CollectedCall) -> CollectedCall:
+    def _without_users_files(self, order: AgentCall, got: AgentResult) -> AgentResult:
         """Remove the user's uncommitted files from the agent's commits; the flow's own files may stay. Skipped for
         commands, which are the user's own."""
         git, folder = self._site.git, self._site.folder(order.id)

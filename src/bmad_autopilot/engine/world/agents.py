@@ -8,6 +8,7 @@ from typing import Protocol
 from ...agents.attempt import AttemptState, attempt_state, read_call_spec, read_result
 from ...agents.monitor import cancel_attempt, run_stop_command, wait_for_any
 from ...agents.shim import attempt_files
+from ...agents.start import claim_attempt
 from ...agents.verdicts import has_verdict
 from ...core.errors import AutopilotError, ConflictError, FileError
 from ...core.statuses import PARKED
@@ -23,11 +24,11 @@ from ...workflows.workflow import Step
 from ..call_outcome import STOPPED
 from ..delivery.threads import collect_answers, set_aside_answers
 from ..dispatched_call import StoryEvidence
-from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, EventSink, UnansweredQuestion
+from ..ports import AgentCall, AgentChoice, AgentResult, CallId, EventSink, UnansweredQuestion
 from ..progress import CallProgress, last_lines
 from ..run_setup import read_previous_progress, read_unanswered_question
 from ..slots import SlotHandle
-from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, skill_for, start_attempt
+from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, prepare_call, skill_for, start_call
 from ..story_paths import STATE, STORY, capture_layout, save_before_call
 from ..waiting import BLOCKED_GRACE, RESCAN, UNRESPONSIVE_SECONDS, Waiter
 from .people import LanePeople
@@ -42,10 +43,10 @@ class CallKind(Protocol):
     """How the calls of a lane are prepared and collected: a story's steps, a workflow file's, or a flow's."""
 
     def choose(self, step: Step) -> AgentChoice: ...
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         """Start the attempt. AccountParked, ConflictError: it cannot start now."""
 
-    def collect(self, order: CallOrder) -> CollectedCall: ...
+    def collect(self, order: AgentCall) -> AgentResult: ...
     def is_step_done(self, story: str, call: CallId) -> bool:
         """Whether the project's files show the step's end, for an agent whose command only starts the work."""
 
@@ -86,7 +87,7 @@ class AgentCalls:
 
     # starting
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         folder = self._site.folder(order.id)
         if attempt_state(folder) is not AttemptState.NEW:
             return
@@ -190,7 +191,7 @@ class AgentCalls:
 
     # after it
 
-    def collect(self, order: CallOrder) -> CollectedCall:
+    def collect(self, order: AgentCall) -> AgentResult:
         self._slot.release()
         return self._kind.collect(order)
 
@@ -210,17 +211,17 @@ class AgentCalls:
         return tuple(map(self._site.display_path, there))
 
 
-def call_seconds(site: LaneSite, order: CallOrder) -> float:
+def call_seconds(site: LaneSite, order: AgentCall) -> float:
     """The call's time limit; 0: the usual one."""
     factor = order.time_limit_factor
     return site.project.config.story_timeout_cap * 60.0 * factor if factor > 1 else 0.0
 
 
-def instance_name(order: CallOrder) -> str:
+def instance_name(order: AgentCall) -> str:
     return f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
 
 
-def paused_attempt(site: LaneSite, order: CallOrder) -> PausedAttempt | None:
+def paused_attempt(site: LaneSite, order: AgentCall) -> PausedAttempt | None:
     """Where the previous call stopped to ask, according to its agent-state file."""
     if order.story == site.lane.adopted and len(order.calls) == 1:
         return read_previous_progress(site.story_paths(order.story).state)
@@ -250,7 +251,7 @@ class StoryCalls:
     def choose(self, step: Step) -> AgentChoice:
         return choose_agent(self._site.project, step)
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         site, project, step = self._site, self._site.project, order.step
         folder = site.folder(order.id)
         story_paths = site.story_paths(order.story)
@@ -281,17 +282,17 @@ class StoryCalls:
             in_conflict=order.in_conflict,
         )
 
-        def ready() -> None:
+        prepared = prepare_call(job._replace(prompt=prompt))
+        with claim_attempt(folder, prepared.worktree) as claim:
             save_before_call(folder, story_paths, project.root.checkout)
             site.keep_layout(capture_layout(story_paths, project.root.checkout))
             if order.points:
                 set_aside_answers(project.folders.implementation, order.story, folder)
             if step.owes is StepOutput.VERDICT:
                 self._stage(order)
+            self._worktree.pin_tree(start_call(claim, prepared).tree)
 
-        self._worktree.pin_tree(start_attempt(folder, job._replace(prompt=prompt), ready).tree)
-
-    def _stage(self, order: CallOrder) -> None:
+    def _stage(self, order: AgentCall) -> None:
         """Stage new files: a reviewer's sandbox may show only what git tracks."""
         calls = [call for call in order.calls if call != order.id]
         changed = self._worktree.story_changes(order, calls, order.current_tree)
@@ -315,7 +316,7 @@ class StoryCalls:
         row = self._site.board().rows.get(story)
         return (row.reason or row.status.raw) if row is not None and row.meaning == PARKED else ""
 
-    def collect(self, order: CallOrder) -> CollectedCall:
+    def collect(self, order: AgentCall) -> AgentResult:
         from ..collect import CallSite, collect_call
 
         site = self._site
@@ -333,7 +334,7 @@ class StoryCalls:
         got = collect_call(call_site, order, self._worktree.snapshot_after)
         return collect_answers(got, order, site.project.folders.implementation, site.git)
 
-    def _first_implementation_call(self, order: CallOrder) -> str:
+    def _first_implementation_call(self, order: AgentCall) -> str:
         """The story's first call that did not write the story file: what it found there are the requirements."""
         numbers = range(1, order.id.number + 1)
         folders = (folder for number in numbers for folder in list_attempts(self._site.run, number))

@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Callable
 
+from ...agents.start import claim_attempt
 from ...core.errors import FileError
 from ...core.step_output import StepOutput
 from ...gates.evidence import Evidence
@@ -17,8 +18,8 @@ from ...workflows.step_entry import COMMAND
 from ...workflows.workflow import Step
 from ..collect import finalize_call, read_questions
 from ..lane import Lane
-from ..ports import AgentChoice, CallId, CallOrder, CollectedCall, WorktreeSnapshot
-from ..start_agent import AgentJob, choose_agent, skill_for, start_attempt
+from ..ports import AgentCall, AgentChoice, AgentResult, CallId, WorktreeSnapshot
+from ..start_agent import AgentJob, choose_agent, prepare_call, skill_for, start_call
 from ..story_paths import StoryPaths, save_agent_state
 from ..workflow_files import (
     OUTPUT,
@@ -34,7 +35,7 @@ from .site import LaneSite
 from .worktree import GitWorktree
 
 SkillFinder = Callable[[Step, str], Skill | None]  # for a step and an agent
-Paragraphs = Callable[[CallOrder], tuple[str, ...]]  # added to the prompt of a call
+Paragraphs = Callable[[AgentCall], tuple[str, ...]]  # added to the prompt of a call
 
 
 def workflow_paths(project: Project, lane: Lane) -> Callable[[str], StoryPaths]:
@@ -82,7 +83,7 @@ class WorkflowCalls:
     def _step(self, name: str) -> Step | None:
         return next((step for step in self._site.lane.workflow.steps if step.name == name), None)
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         site = self._site
         folder = os.path.abspath(site.folder(order.id))
         if order.id.attempt == 1:
@@ -91,9 +92,11 @@ class WorkflowCalls:
         if order.step.command:
             start_command(folder, site.project, order, os.path.basename(site.run))
         else:
-            start_attempt(folder, self._job(folder, order))
+            prepared = prepare_call(self._job(folder, order))
+            with claim_attempt(folder, prepared.worktree) as claim:
+                start_call(claim, prepared)
 
-    def _job(self, folder: str, order: CallOrder) -> AgentJob:
+    def _job(self, folder: str, order: AgentCall) -> AgentJob:
         site, project = self._site, self._site.project
         skill = self._find_skill(order.step, order.agent)
         job = AgentJob(
@@ -121,7 +124,7 @@ class WorkflowCalls:
         )
         return job._replace(prompt=build_workflow_prompt(context, self._handoff(folder, order)))
 
-    def _handoff(self, folder: str, order: CallOrder) -> StepHandoff:
+    def _handoff(self, folder: str, order: AgentCall) -> StepHandoff:
         names = [step.name for step in self._site.lane.workflow.steps]
         artefacts = ((step, os.path.join(self._site.run, path)) for step, path in order.artefacts)
         return StepHandoff(
@@ -135,7 +138,7 @@ class WorkflowCalls:
             extra_paragraphs=self._paragraphs(order),
         )
 
-    def collect(self, order: CallOrder) -> CollectedCall:
+    def collect(self, order: AgentCall) -> AgentResult:
         site = self._site
         folder = os.path.abspath(site.folder(order.id))
         done = finalize_call(folder, site.project.config)
@@ -145,7 +148,7 @@ class WorkflowCalls:
         result = done.result
         for tree in (done.spec.tree, result.tree):
             self._worktree.pin_tree(tree)  # a question may stay open for longer than git keeps loose objects
-        return CollectedCall(
+        return AgentResult(
             done.verdict,
             result.seconds,
             WorktreeSnapshot(result.head, result.branch, result.tree, None),

@@ -21,7 +21,7 @@ from ...io.files import SPECIAL_FILE_KINDS, TextFile, entry_kind, not_regular_er
 from ...project.root import CONFIG_NAME
 from ..collect import UsersFiles, manual_changes, paths_changed_by
 from ..observe import RETRO
-from ..ports import CallId, CallOrder, CommitOrder, WorktreeSnapshot
+from ..ports import AgentCall, CallId, CommitOrder, WorktreeSnapshot
 from ..start_agent import command_environment
 from ..story_paths import read_or_none
 from .site import LaneSite
@@ -171,7 +171,7 @@ class GitWorktree:
         return sorted(path for path in paths if path not in self.users_files)
 
     def story_changes(
-        self, order: CommitOrder | CallOrder, calls: Iterable[CallId], now: str | None = None
+        self, order: CommitOrder | AgentCall, calls: Iterable[CallId], now: str | None = None
     ) -> set[str]:
         """Paths changed by these calls, and by a person who took the story over. The settings file is excluded:
         the user who changed it commits it."""

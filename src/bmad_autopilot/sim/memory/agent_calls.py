@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...agents.adapter import AttemptVerdict, Outcome, Spend, Tokens, UsageLimit
 from ...engine.call_outcome import STOPPED
-from ...engine.ports import CallOrder, WorktreeSnapshot
+from ...engine.ports import AgentCall, WorktreeSnapshot
 from ...workflows.workflow import CODE_REVIEW, CREATE, DEV, FIX, FIX_ISSUES, RETROSPECTIVE, REVISION, STEPS
 from ..habits.habit import Habit
 from ..habits.honest import INSISTED_PHRASE
@@ -96,7 +96,7 @@ TIME_CAP = 7200.0  # time limit of an unattended call
 
 
 class MemoryCall:
-    def __init__(self, order: CallOrder, habit: Habit, story_paths: MemoryStoryPaths) -> None:
+    def __init__(self, order: AgentCall, habit: Habit, story_paths: MemoryStoryPaths) -> None:
         self.order = order
         self.habit = habit
         self.state = "new"

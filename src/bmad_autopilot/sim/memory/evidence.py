@@ -7,7 +7,7 @@ from ...board.story_file import StoryFile, read_story
 from ...core.errors import FileError
 from ...core.step_output import StepOutput
 from ...engine.lane import Lane
-from ...engine.ports import CallOrder, CollectedCall, UnansweredQuestion, WorktreeSnapshot
+from ...engine.ports import AgentCall, AgentResult, UnansweredQuestion, WorktreeSnapshot
 from ...gates.evidence import Document, Evidence
 from ...gates.review_verdict import ReviewVerdict, read_review_verdict
 from ...io.files import TextFile
@@ -19,15 +19,15 @@ CHECKS = ("python check.py",)
 
 
 def collect_call(
-    world: MemoryWorld, run: str, lane: Lane, order: CallOrder, tree: WorktreeSnapshot
-) -> CollectedCall:
+    world: MemoryWorld, run: str, lane: Lane, order: AgentCall, tree: WorktreeSnapshot
+) -> AgentResult:
     call = world.calls[run, order.id]
     ended = _board_at_end(world, call)
     now = board_rows(ended) if is_readable(ended) else {}
     before = board_rows(call.board_before) if is_readable(call.board_before) else {}
     row, old = now.get(order.story), before.get(order.story)
     story = world.story_paths.document(world.story_paths.story(order.story))
-    collected = CollectedCall(
+    collected = AgentResult(
         call.verdict(),
         call.ending.seconds,
         tree,
@@ -41,7 +41,7 @@ def collect_call(
     return _with_answers(world, order, collected) if order.points or order.must_change else collected
 
 
-def _with_answers(world: MemoryWorld, order: CallOrder, collected: CollectedCall) -> CollectedCall:
+def _with_answers(world: MemoryWorld, order: AgentCall, collected: AgentResult) -> AgentResult:
     from ...engine.delivery.threads import check_answers  # most simulations deliver nothing
 
     def known(commit: str, since: str) -> str:
@@ -64,7 +64,7 @@ def _evidence(
     world: MemoryWorld,
     run: str,
     lane: Lane,
-    order: CallOrder,
+    order: AgentCall,
     tree: WorktreeSnapshot,
     call: MemoryCall,
     story: Document | None,
@@ -97,7 +97,7 @@ def _evidence(
     )
 
 
-def _replaced(world: MemoryWorld, order: CallOrder, call: MemoryCall) -> tuple[tuple[str, str], ...]:
+def _replaced(world: MemoryWorld, order: AgentCall, call: MemoryCall) -> tuple[tuple[str, str], ...]:
     """Symbolic links in place of files that the engine reads. Only the board is restored here."""
     story = world.story_paths.story(order.story)
     left = {world.story_paths.board: call.board_after, story or "": world.git.files.get(story or "")}
@@ -111,14 +111,14 @@ def _is_link(raw: bytes | None) -> bool:
     return raw is not None and raw.startswith(LINK_PREFIX)
 
 
-def _original_story(world: MemoryWorld, run: str, order: CallOrder) -> bytes | None:
+def _original_story(world: MemoryWorld, run: str, order: AgentCall) -> bytes | None:
     """The story file before the first call that writes code."""
     own = (call for (name, _), call in world.calls.items() if name == run and call.order.story == order.story)
     first = next((call for call in own if call.order.step.owes is not StepOutput.STORY), None)
     return first.story_before if first else None
 
 
-def _review(world: MemoryWorld, order: CallOrder, story: Document | None, call: MemoryCall) -> ReviewVerdict:
+def _review(world: MemoryWorld, order: AgentCall, story: Document | None, call: MemoryCall) -> ReviewVerdict:
     review = world.git.files.get(world.story_paths.review(order.story))
     before = call.story_before if story else call.spec_before
     story = story or world.story_paths.document(world.story_paths.spec(order.story))

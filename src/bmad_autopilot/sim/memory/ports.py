@@ -13,11 +13,11 @@ from ...engine.delivery.rounds import fix_round_key
 from ...engine.lane import Lane
 from ...engine.observation import BY_POLICY
 from ...engine.ports import (
+    AgentCall,
     AgentChoice,
+    AgentResult,
     CallId,
-    CallOrder,
     CheckpointOrder,
-    CollectedCall,
     CommitOrder,
     LaneQuestion,
     Ports,
@@ -353,7 +353,7 @@ class MemoryAgents:
     def wait_for_slot(self) -> None:
         raise AssertionError("there is always one")
 
-    def start(self, order: CallOrder) -> None:
+    def start(self, order: AgentCall) -> None:
         if self.state(order.id) != "new" or self._world.parked_until > self._world.now:
             return  # like the real port, which checks the account's limit once more
         self._world.remove_old_answers(order.story)
@@ -361,7 +361,7 @@ class MemoryAgents:
         self._world.start(self._run, MemoryCall(order, habit, self._world.story_paths))
         self._world.crash_point("start", CrashPhase.AFTER_EFFECT)
 
-    def collect(self, order: CallOrder) -> CollectedCall:
+    def collect(self, order: AgentCall) -> AgentResult:
         self._world.crash_point("gather", CrashPhase.BEFORE_INTENT)
         call = self._world.calls[self._run, order.id]
         call.is_collected = True
