@@ -184,7 +184,7 @@ def squash_message(lane: Lane, run: RunRecord, trailers: list[tuple[str, str]]) 
     )
 
 
-# The reason of a wait, by the name of the rule that waits. The journal, `bmad pr status` and the log show it.
+# What a pull request waits for, as text. The journal, `bmad pr status`, `bmad status` and the log show it.
 
 WAIT_REASONS = {
     PullWait.CHECKS: "its checks",
