@@ -23,7 +23,18 @@ from bmad_autopilot.core.facts import (
     TargetFact,
     ThreadsFact,
 )
-from bmad_autopilot.core.transitions import DELIVERY_RULES, TABLE, EpicPhase, RuleAction, WakeSource
+from bmad_autopilot.core.transitions import (
+    DELIVERY_RULES,
+    TABLE,
+    CommitKind,
+    EpicPhase,
+    FixInput,
+    PullWait,
+    RoundCause,
+    Rule,
+    RuleAction,
+    WakeSource,
+)
 
 READY = Facts(
     delivery=DeliveryFact.ON,
@@ -182,3 +193,32 @@ def test_a_branch_that_nobody_has_seen_cleared_is_not() -> None:
 def test_what_waits_for_others_is_woken_by_a_look_at_the_forge() -> None:
     waits = [rule for rule in TABLE if rule.action is RuleAction.WAIT_FOR_PULL]
     assert all(rule.wait is not None and WakeSource.FORGE in rule.wait.wakes for rule in waits)
+
+
+PARAMETERS = ("round_cause", "commit_kind", "fix_input", "pull_wait", "needs_turn")
+
+
+def test_rules_carry_these_parameters_and_no_others() -> None:
+    found = {
+        rule.name: {name: getattr(rule, name) for name in PARAMETERS if getattr(rule, name) != usual[name]}
+        for usual in (Rule._field_defaults,)
+        for rule in TABLE
+    }
+    assert {name: parameters for name, parameters in found.items() if parameters} == {
+        "unfit": {"fix_input": FixInput.CHECKS},
+        "conflict-mendable": {"fix_input": FixInput.CONFLICT},
+        "in-the-queue": {"pull_wait": PullWait.QUEUE},
+        "checks-run": {"pull_wait": PullWait.CHECKS},
+        "review-waited": {"pull_wait": PullWait.REVIEW},
+        "threads-strange": {"pull_wait": PullWait.THREADS},
+        "by-hand": {"pull_wait": PullWait.PERSON},
+        "unapproved": {"pull_wait": PullWait.APPROVAL},
+        "not-its-turn": {"pull_wait": PullWait.TURN},
+        "blocked": {"pull_wait": PullWait.BRANCH_RULES},
+        "base-moved": {"needs_turn": True},
+        "flow-commit": {"commit_kind": CommitKind.FLOW_STEP},
+        "epic-to-commit": {"commit_kind": CommitKind.EPIC},
+        "changes-commit": {"commit_kind": CommitKind.REVIEW_ROUND},
+        "tidy-first": {"commit_kind": CommitKind.CLEAN_TREE},
+        "good-but-broken": {"round_cause": RoundCause.CHECKS},
+    }

@@ -167,7 +167,7 @@ def test_a_question_about_checks_names_the_command_and_where_its_output_is(tmp_p
 @pytest.mark.parametrize("scope", ["story", "step"])
 def test_a_story_that_was_skipped_is_not_done(tmp_path: Path, scope: str) -> None:
     sample = LaneProject(tmp_path / "p", "no-change")
-    if scope is LaneScope.STEP:
+    if scope == LaneScope.STEP:
         sample.run("step")
     ran = sample.run(scope, person=Person("skip"))
     assert (ran.end.status, ran.end.exit_code, sample.row("1-1")) == ("not-done", 1, "blocked")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from .facts import FACT_VALUES, DeliveryFact, Facts
-from .transitions import TABLE, Rule, RuleAction
+from .transitions import TABLE, PullWait, Rule, RuleAction
 
 WAIT_ACTIONS = (
     RuleAction.WAIT_FOR_ANSWER,
@@ -65,7 +65,7 @@ def _find_rule_problems(rule: Rule) -> Iterator[str]:
         yield f"{rule.name}: a question is named where one is asked, and nowhere else"
     if (rule.action in (*WAIT_ACTIONS, *WORK_TREE_ACTIONS)) != (rule.wait is not None):
         yield f"{rule.name}: a wait has a bound and a wake-up, and nothing else has"
-    if (rule.action is RuleAction.WAIT_FOR_PULL) != bool(rule.pull_wait):
+    if (rule.action is RuleAction.WAIT_FOR_PULL) != (rule.pull_wait is not PullWait.NOTHING):
         yield f"{rule.name}: a wait for a pull request says what it waits for, and nothing else does"
     if rule.wait is not None and not (rule.wait.bound and rule.wait.wakes):
         yield f"{rule.name}: nothing ends this wait"

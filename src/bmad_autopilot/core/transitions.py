@@ -4,7 +4,7 @@ The whole policy of the loop is here. The diagram in docs/loop.md, the check tha
 tests are generated from these rules."""
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import NamedTuple
 
 from .facts import (
@@ -100,43 +100,43 @@ class EpicPhase(StrEnum):
     DONE = "DONE"
 
 
-class RoundCause(StrEnum):
+class RoundCause(Enum):
     """Of NEW_ROUND: what sent the story back."""
 
-    REVIEW = "review"
-    CHECKS = "checks"
+    REVIEW = auto()
+    CHECKS = auto()
 
 
-class CommitKind(StrEnum):
+class CommitKind(Enum):
     """Of COMMIT: what is committed."""
 
-    STORY = "story"  # a finished or skipped story
-    REVIEW_ROUND = "review-round"  # the work that a review sent back
-    CLEAN_TREE = "clean-tree"  # open changes before a step whose skill requires a clean tree
-    EPIC = "epic"  # the closed epic's row, or its retrospective
-    FLOW_STEP = "flow-step"  # the output of a completed flow step
+    STORY = auto()  # a finished or skipped story
+    REVIEW_ROUND = auto()  # the work that a review sent back
+    CLEAN_TREE = auto()  # open changes before a step whose skill requires a clean tree
+    EPIC = auto()  # the closed epic's row, or its retrospective
+    FLOW_STEP = auto()  # the output of a completed flow step
 
 
-class FixInput(StrEnum):
+class FixInput(Enum):
     """Of START_FIX_ROUND: what the agent gets to fix."""
 
-    FEEDBACK = "feedback"  # review threads, and logs of failed checks on the forge
-    CHECKS = "checks"  # output of the project's own checks
-    CONFLICT = "conflict"  # files in conflict with the base
+    FEEDBACK = auto()  # review threads, and logs of failed checks on the forge
+    CHECKS = auto()  # output of the project's own checks
+    CONFLICT = auto()  # files in conflict with the base
 
 
-class PullWait(StrEnum):
+class PullWait(Enum):
     """Of WAIT_FOR_PULL: what the pull request waits for."""
 
-    NOTHING = ""
-    QUEUE = "queue"
-    CHECKS = "checks"
-    REVIEW = "review"
-    THREADS = "threads"  # threads that a person must resolve
-    PERSON = "person"  # a person must merge it or mark it as ready
-    APPROVAL = "approval"
-    TURN = "turn"  # another lane merges
-    BRANCH_RULES = "branch-rules"
+    NOTHING = auto()
+    QUEUE = auto()
+    CHECKS = auto()
+    REVIEW = auto()
+    THREADS = auto()  # threads that a person must resolve
+    PERSON = auto()  # a person must merge it or mark it as ready
+    APPROVAL = auto()
+    TURN = auto()  # another lane merges
+    BRANCH_RULES = auto()
 
 
 class WakeSource(StrEnum):
