@@ -53,6 +53,7 @@ def commands(command: click.Command = bmad, parent: click.Context | None = None)
 
 def help_texts() -> Iterator[Section]:
     for context in commands():
+        context.command._help_option = None  # click keeps the option of the first context that asked for it
         yield f"$ {context.command_path} --help", context.get_help() + "\n"
 
 
