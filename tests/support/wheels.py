@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DEPENDENCIES = ("click", "PyYAML", "watchfiles", "anyio", "idna", "typing_extensions")
+DEPENDENCIES = ("click", "msgspec", "PyYAML", "watchfiles", "anyio", "idna", "typing_extensions")
 
 
 class Built(NamedTuple):
