@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import UsageError
-from bmad_autopilot.runs.index import all_runs, find_run, newest_unfinished, unfinished_runs
+from bmad_autopilot.core.lane_scope import LaneScope
+from bmad_autopilot.runs.index import all_runs, find_run, open_runs, unfinished_runs
 from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.layout import make_run
 from bmad_autopilot.runs.state_file import RunState, RunStatus, write_state
@@ -32,8 +33,7 @@ def test_the_newest_by_time_not_by_name(tmp_path: Path) -> None:
     old = run_of(tmp_path, 100.0, session="zulu")
     new = run_of(tmp_path, 200.0, session="alpha")
     assert [run.folder for run in unfinished_runs(str(tmp_path))] == [str(new), str(old)]
-    found = newest_unfinished(str(tmp_path))
-    assert found is not None
+    found = unfinished_runs(str(tmp_path))[0]
     assert (found.folder, found.id, found.session) == (str(new), new.name, "alpha")
 
 
@@ -54,6 +54,47 @@ def test_what_was_asked_for_stands_in_the_first_entry(tmp_path: Path) -> None:
     assert unfinished_runs(str(tmp_path))[0].target == "1-2-sign-in"
 
 
+def lane_run(
+    runs: Path, at: float, status: RunStatus = RunStatus.PAUSED, *, session: str = "main", **lane: object
+) -> Path:
+    folder = run_of(runs, at, status, session=session)
+    journal(folder, at).append("run", target=lane.get("key"), workflow={}, session=session, **lane)
+    return folder
+
+
+def test_open_runs_are_found_by_any_part_of_their_target(tmp_path: Path) -> None:
+    flow = lane_run(tmp_path, 50.0, scope="flow", key="bmm", path="state.md")
+    own = lane_run(tmp_path, 40.0, scope="workflow", key="bmm", path="a.yaml")
+    other = lane_run(tmp_path, 30.0, scope="workflow", key="bmm", path="b.yaml", session="feature/auth")
+    tasks = lane_run(tmp_path, 20.0, scope="epic", key="epic-1", of_tasks=True)
+    story = lane_run(tmp_path, 10.0, scope="story", key="1-1-cart")  # written before there were tasks
+
+    def found(scope: LaneScope | None = None, **criteria: object) -> list[str]:
+        return [run.folder for run in open_runs(str(tmp_path), scope, **criteria)]  # type: ignore[arg-type]
+
+    everything = [str(one) for one in (flow, own, other, tasks, story)]
+    assert found() == everything
+    assert found(LaneScope.FLOW) == [str(flow)]
+    assert found(LaneScope.WORKFLOW, path="b.yaml") == [str(other)]
+    assert found(key="bmm", session="main") == [str(flow), str(own)]
+    assert found(session="feature-auth") == [str(other)]  # the same folder and the same lock
+    assert found(of_tasks=True) == [str(tasks)]
+    assert found(of_tasks=False) == [one for one in everything if one != str(tasks)]
+    assert found(LaneScope.FLOW, path="a.yaml") == []
+
+
+@pytest.mark.parametrize(("status", "is_open"), [(RunStatus.RUNNING, True), (RunStatus.FAILED, False)])
+def test_a_run_that_was_given_up_is_not_open(tmp_path: Path, status: RunStatus, is_open: bool) -> None:
+    lane_run(tmp_path, 10.0, status, scope="epic", key="epic-1")
+    assert bool(list(open_runs(str(tmp_path)))) is is_open
+
+
+def test_a_run_of_another_tool_is_not_open(tmp_path: Path) -> None:
+    journal(run_of(tmp_path, 10.0), 10.0).append("opened", target="epic-1")
+    assert unfinished_runs(str(tmp_path))
+    assert list(open_runs(str(tmp_path))) == []
+
+
 @pytest.mark.parametrize("broken", [None, "{", "[]", "\0"])
 def test_without_a_state_file_the_journal_tells(tmp_path: Path, broken: str | None) -> None:
     folder = run_of(tmp_path, 0.0, None)
@@ -61,8 +102,7 @@ def test_without_a_state_file_the_journal_tells(tmp_path: Path, broken: str | No
         (folder / "state.json").write_text(broken)
     journal(folder, 50.0).append("run", target="epic-1")
     journal(folder, 70.0).append("finished", status="paused")
-    found = newest_unfinished(str(tmp_path))
-    assert found is not None
+    (found,) = unfinished_runs(str(tmp_path))
     assert (found.target, found.state.status, found.state.last_checkpoint) == ("epic-1", RunStatus.PAUSED, 70.0)
     assert (found.state.run_id, found.state.started_at) == (folder.name, 50.0)
 

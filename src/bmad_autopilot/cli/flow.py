@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
+from ..core.lane_scope import LaneScope
 from ..project.config import MAX_PARALLEL
 from ..views.terminal import clean
 from .context import current_project, print_json, terminal
@@ -140,11 +141,12 @@ def run(
 ) -> None:
     """Go on with the flow where it stands, step after step, until it is done, its session ends, or only you can
     say how. NAME is needed where nothing says which flow the project is in."""
-    from ..engine.flows.runner import FlowOptions, find_flow_run, start_flow
+    from ..engine.flows.runner import FlowOptions, start_flow
     from ..engine.flows.status import load_flows
     from ..engine.flows.step_commands import find_step_index, require_reached, reset_step
     from ..engine.policy import with_base_settings
     from ..engine.run_setup import Caps
+    from ..engine.runner import open_run
     from .run_session import finish, prompter_for, watch_run
 
     gc.enable()  # it may run all night
@@ -156,7 +158,7 @@ def run(
     flow = status.flow
     if first is not None:
         require_reached(status, find_step_index(flow, first))
-    before = find_flow_run(project, flow.name, options.session)
+    before = open_run(project, LaneScope.FLOW, options.session, key=flow.name)
     preset = _all_preset_answers(options.unattended, through, optional)
     with watch_run(ctx, project, [], before, as_json=options.as_json) as view:
         _print_status(ctx, view, overview, status)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic
+from ..core.lane_scope import LaneScope
 from ..project.project import Project
 from ..views.format import LocatedMessage, message_lines
 from ..views.terminal import Terminal, clean, cut
@@ -132,7 +133,7 @@ def run(
     if dry_run:
         ctx.invoke(check, file=file, pairs=pairs, as_json=options.as_json)
     from ..engine.run_setup import Caps
-    from ..engine.runner import start_workflow, unfinished_workflow_run
+    from ..engine.runner import open_run, start_workflow
     from ..views.run_view import EventView
     from .run_session import finish, prompter_for, refuse_missing, watch_run
 
@@ -142,7 +143,7 @@ def run(
     plan = plan_file(project, found)
     refuse_missing(plan)
     path = stored_path(project, file)
-    before = None if anew else unfinished_workflow_run(project, path, options.session)
+    before = None if anew else open_run(project, LaneScope.WORKFLOW, options.session, path=path)
     with watch_run(ctx, project, [], before, as_json=options.as_json) as view:
         if isinstance(view, EventView):
             view("plan", document(found, plan), time.time())

@@ -22,10 +22,9 @@ from ..git.worktree_state import is_on_branch, precondition_error, read_worktree
 from ..project.git_excludes import ensure_excludes
 from ..project.project import Project, task_project
 from ..runs.checkpoints import refuse_interrupted_fork, remove_temporary_artefacts
-from ..runs.index import Run, mark_paused, stale_runs, unfinished_runs
+from ..runs.index import Run, mark_paused, open_runs, stale_runs
 from ..runs.journal import Journal, lane_entry
-from ..runs.layout import SESSION, folder_name, make_run, runs_folder
-from ..runs.state_file import RunStatus
+from ..runs.layout import SESSION, make_run, runs_folder
 from ..runs.supervisor_lock import (
     LOCK_FILE,
     SupervisorLock,
@@ -88,16 +87,27 @@ def supervise(project: Project, lane: Lane, command: str, run: str = "") -> Abst
 
 
 def lane_of_run(run: Run) -> Lane | None:
-    return read_lane(run.folder)
+    """None: not a run of the loop, or its workflow is of an unsupported version."""
+    return _parse_lane(run.lane)
 
 
 def read_lane(folder: str) -> Lane | None:
-    """None: not a run of the loop, or its workflow is of an unsupported version."""
+    """As `lane_of_run`, for a run that is known by its folder only."""
     entry = lane_entry(folder)
+    return _parse_lane(entry.data if entry is not None else EMPTY_MAPPING)
+
+
+def _parse_lane(data: Mapping[str, Any]) -> Lane | None:
     try:
-        return lane_from_json(entry.data) if entry is not None else None
+        return lane_from_json(data) if data else None
     except (AutopilotError, LookupError, TypeError, ValueError):
         return None
+
+
+def open_run(project: Project, scope: LaneScope, session: str, *, key: str = "", path: str = "") -> Run | None:
+    """The run that a command with this target resumes. A run of an unsupported version is skipped."""
+    found = open_runs(runs_folder(project.root.path), scope, key=key or None, path=path or None, session=session)
+    return next((run for run in found if lane_of_run(run) is not None), None)
 
 
 def resume_lane(
@@ -285,14 +295,10 @@ def make_run_folder(project: Project, lane: Lane) -> str:
 def _unfinished_runs(project: Project, scope: LaneScope, row: Row, session: str) -> list[Run]:
     """Runs to resume: of the same story or epic, preferring the branch that is checked out. Before an epic's own
     run come those of its single stories, whose work is in the tree."""
-    found = [(run, lane_of_run(run)) for run in unfinished_runs(runs_folder(project.root.path))]
-    heads = [
-        (run, lane)
-        for run, lane in found
-        if lane is not None and not lane.is_workflow and lane.session == session
-        if lane.of_tasks == bool(project.tasks_folder)
-        if run.state.status is not RunStatus.FAILED  # aborted: over
-    ]
+    of_tasks = bool(project.tasks_folder)
+    found = open_runs(runs_folder(project.root.path), session=session, of_tasks=of_tasks)
+    lanes = ((run, lane_of_run(run)) for run in found)
+    heads = [(run, lane) for run, lane in lanes if lane is not None and not lane.is_workflow]
     git = Git(project.root.checkout)
     here = [(run, lane) for run, lane in heads if git.work_tree is None or is_on_branch(git, lane.branch)]
     same = [run for run, lane in (*here, *heads) if lane.key == row.key][:1]
@@ -333,7 +339,7 @@ def start_workflow(
         unattended=dict(unattended),
     )
     with supervise(project, lane, command("workflow", "run", path)) as supervision:
-        before = None if force_new else unfinished_workflow_run(project, path, session)
+        before = None if force_new else open_run(project, LaneScope.WORKFLOW, session, path=path)
         if before is not None:
             _require_same_inputs(before, workflow, variables, on_event)
             supervision.set_run(before.id)
@@ -342,16 +348,6 @@ def start_workflow(
         folder = make_run_folder(project, lane)
         supervision.set_run(os.path.basename(folder))
         return run_lane(project, lane, folder, on_event, human, resumed=False, variables=variables)
-
-
-def unfinished_workflow_run(project: Project, path: str, session: str = SESSION) -> Run | None:
-    """The newest unfinished run of this file. An aborted run counts as finished."""
-    for run in unfinished_runs(runs_folder(project.root.path)):
-        if run.session == folder_name(session) and run.state.status is not RunStatus.FAILED:
-            lane = lane_of_run(run)
-            if lane is not None and (lane.scope, lane.path) == (LaneScope.WORKFLOW, path):
-                return run
-    return None
 
 
 def _require_same_inputs(run: Run, workflow: Workflow, variables: Mapping[str, Any], on_event: EventSink) -> None:

@@ -1,13 +1,14 @@
 """Finds runs by name, and lists the unfinished ones that `bmad resume` can resume."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.errors import ConflictError, FileError, Location, UsageError
-from .journal import Journal, JournalEntry, first_entry
-from .layout import ARCHIVE, find_archived, find_runs
+from ..core.lane_scope import LaneScope
+from .journal import Journal, JournalEntry, first_entry, is_lane_entry
+from .layout import ARCHIVE, find_archived, find_runs, folder_name
 from .state_file import RunState, RunStatus, parse_status, read_state, write_state
 from .supervisor_lock import busy_runs
 
@@ -23,6 +24,7 @@ class Run(NamedTuple):
     target: str  # the requested story key, epic key or workflow name
     is_protocol: bool = False  # recorded by agents with `bmad checkpoint`; the engine does not drive it
     is_archived: bool = False
+    lane: Mapping[str, Any] = {}  # the lane as its first journal entry records it; empty if the engine has none
 
     @property
     def last_activity(self) -> float:
@@ -30,15 +32,34 @@ class Run(NamedTuple):
         return self.state.last_checkpoint or self.state.started_at
 
 
-def newest_unfinished(runs: str) -> Run | None:
-    return next(iter(unfinished_runs(runs)), None)
-
-
 def unfinished_runs(runs: str) -> list[Run]:
     """Running, failed and paused runs, newest checkpoint first. Only the supervisor lock tells whether a run
     marked running is still alive."""
     states = _load_runs(runs, find_runs(runs))
     return [with_target(run) for run in _newest_first(states) if run.state.status is not RunStatus.COMPLETED]
+
+
+def open_runs(
+    runs: str,
+    scope: LaneScope | None = None,
+    *,
+    key: str | None = None,
+    path: str | None = None,
+    session: str | None = None,
+    of_tasks: bool | None = None,
+) -> Iterator[Run]:
+    """Runs of the engine that a command with the same target resumes, newest checkpoint first. A run that the user
+    gave up has the status failed and counts as over. A criterion that is left out matches every run. `key`: of the
+    story, epic, workflow or flow. `path`: of the workflow's file. Sessions that share a folder are one session, as
+    they are for the supervisor lock."""
+    wanted = {"scope": scope, "key": key, "path": path, "of_tasks": of_tasks}
+    for run in unfinished_runs(runs):
+        if not run.lane or run.state.status is RunStatus.FAILED:
+            continue
+        if session is not None and run.session != folder_name(session):
+            continue
+        if all(value is None or run.lane.get(name, False) == value for name, value in wanted.items()):
+            yield run
 
 
 def all_runs(runs: str, *, include_archived: bool = False) -> list[Run]:
@@ -92,14 +113,17 @@ def refuse_unreadable(runs: str) -> None:
 
 
 def with_target(run: Run) -> Run:
-    """Adds `target` and `is_protocol` from the first line of the journal."""
+    """Adds `target`, `is_protocol` and `lane` from the first line of the journal."""
     try:
         first = first_entry(run.folder)
     except FileError:
         first = None
     target = first.data.get("target") if first else None
-    is_protocol = first is not None and first.kind == OPENED
-    return run._replace(target=target if isinstance(target, str) else "", is_protocol=is_protocol)
+    return run._replace(
+        target=target if isinstance(target, str) else "",
+        is_protocol=first is not None and first.kind == OPENED,
+        lane=first.data if first is not None and is_lane_entry(first) else {},
+    )
 
 
 def load_run_state(run: str, session: str) -> RunState | None:

@@ -300,7 +300,11 @@ def lane_entry(run: str) -> JournalEntry | None:
         entry = first_entry(run)
     except FileError:
         return None
-    return entry if entry is not None and entry.kind == "run" and "workflow" in entry.data else None
+    return entry if entry is not None and is_lane_entry(entry) else None
+
+
+def is_lane_entry(entry: JournalEntry) -> bool:
+    return entry.kind == "run" and "workflow" in entry.data
 
 
 def last_entry(run: str) -> JournalEntry | None:

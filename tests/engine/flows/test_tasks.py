@@ -11,7 +11,7 @@ from bmad_autopilot.engine.autopilot.options import AutopilotOptions
 from bmad_autopilot.engine.resume import resume_run
 from bmad_autopilot.engine.run_setup import Caps, DirtyTree
 from bmad_autopilot.project.project import open_project
-from bmad_autopilot.runs.index import newest_unfinished
+from bmad_autopilot.runs.index import unfinished_runs
 from bmad_autopilot.runs.layout import runs_folder
 from bmad_autopilot.runs.question_file import AnswerSource
 from bmad_autopilot.runs.questions import load_inbox, record_answer
@@ -134,8 +134,7 @@ def test_bmad_resume_goes_on_with_a_batch_on_the_tasks_own_board(sample: Tasking
     sample.task("01_setup")
     assert sample.run().status == "waiting"
     record_answer(load_inbox(runs_folder(str(sample.root))).next_per_story[0].path, "SQLite", AnswerSource.HUMAN)
-    run = newest_unfinished(runs_folder(str(sample.root)))
-    assert run is not None
+    run = unfinished_runs(runs_folder(str(sample.root)))[0]
     end = resume_run(open_project(str(sample.root)), run, on_event=lambda kind, data, at: None)
     assert end.status == "completed"
     assert sample.run().status == "completed"

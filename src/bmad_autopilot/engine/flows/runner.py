@@ -15,12 +15,11 @@ from ...git.worktree_state import read_worktree_state
 from ...project.commands import NO_CHECKS
 from ...project.project import Project
 from ...runs.flow_state_writer import load_flow_state, write_flow_state
-from ...runs.index import Run, unfinished_runs
+from ...runs.index import Run
 from ...runs.journal import Journal
-from ...runs.layout import SESSION, runs_folder
+from ...runs.layout import SESSION
 from ...runs.question_file import AnswerSource
 from ...runs.questions import questions_of, record_answer
-from ...runs.state_file import RunStatus
 from ...runs.supervisor_lock import clear_request
 from ...workflows.flows import Flow, folder_placeholders
 from ..autopilot.options import AutopilotOptions
@@ -31,8 +30,8 @@ from ..run_setup import NO_CAPS, Caps, users_files
 from ..runner import (
     EMPTY_MAPPING,
     RunEnd,
-    lane_of_run,
     make_run_folder,
+    open_run,
     read_lane,
     resume_lane,
     run_lane,
@@ -80,7 +79,7 @@ def start_flow(
     project = with_base_settings(project, on_event)
     lane = _lane(project, flow, options, session)
     with supervise(project, lane, command("flow", "run", flow.name)) as supervision:
-        before = find_flow_run(project, flow.name, session)
+        before = open_run(project, LaneScope.FLOW, session, key=flow.name)
         if before is not None:
             _start_new_session(before)
             supervision.set_run(before.id)
@@ -100,14 +99,6 @@ def resume_flow(
 ) -> RunEnd:
     """Continue the same session; its open questions stay open."""
     return _run_to_end(project, folder, options, on_event, human, None)
-
-
-def find_flow_run(project: Project, name: str, session: str = SESSION) -> Run | None:
-    for run in unfinished_runs(runs_folder(project.root.path)):
-        lane = lane_of_run(run) if run.state.status is not RunStatus.FAILED else None
-        if lane is not None and lane.is_flow and (lane.key, lane.session) == (name, session):
-            return run
-    return None
 
 
 def _lane(project: Project, flow: Flow, options: FlowOptions, session: str) -> Lane:

@@ -3,20 +3,17 @@ Read only; cheap enough for `bmad flow` and `bmad status`."""
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from ...core.errors import FileError
 from ...core.flow_state import FlowState
+from ...core.lane_scope import LaneScope
 from ...io.patterns import fill_placeholders
 from ...project.project import Project
 from ...project.source_scan import FolderScan
 from ...runs.flow_state_writer import load_flow_state
-from ...runs.index import Run, unfinished_runs
-from ...runs.journal import lane_entry
+from ...runs.index import Run, open_runs
 from ...runs.layout import runs_folder
 from ...runs.questions import PendingQuestion, load_inbox
-from ...runs.state_file import RunStatus
 from ...runs.supervisor_lock import LockOwner, lock_owners
 from ...workflows.flow_position import FlowPosition, flow_part_of, locate_step
 from ...workflows.flows import Flow, FlowChoice, choose_flow, folder_placeholders, scan_for_flows
@@ -132,23 +129,8 @@ def state_path(project: Project, flow: Flow) -> str:
 
 
 def unfinished_run(project: Project, name: str) -> Run | None:
-    """The newest unfinished run of this flow; a given-up run counts as finished."""
-    runs = runs_folder(project.root.path)
-    if not os.path.isdir(runs):
-        return None
-    for run in unfinished_runs(runs):
-        if run.target == name and run.state.status is not RunStatus.FAILED:
-            with suppress(FileError):
-                entry = lane_entry(run.folder)
-                if entry is not None and entry.data.get("scope") == "flow":
-                    return run
-    return None
-
-
-def run_session(run: Run) -> str:
-    """The session's original name; the folder's name may differ."""
-    entry = lane_entry(run.folder)
-    return str(entry.data.get("session") or run.session) if entry is not None else run.session
+    """The newest open run of this flow, of any session."""
+    return next(open_runs(runs_folder(project.root.path), LaneScope.FLOW, key=name), None)
 
 
 def _with_questions(project: Project, status: FlowStatus) -> FlowStatus:

@@ -22,7 +22,7 @@ from ...workflows.flow_position import DONE, flow_part_of, locate_step
 from ...workflows.flow_position import find_step_index as find_step
 from ...workflows.flows import Flow
 from .model import is_our_blocker
-from .status import FlowStatus, load_flow_status, run_session, scan_flows, unfinished_run
+from .status import FlowStatus, load_flow_status, scan_flows, unfinished_run
 
 BY_PERSON = "by a person"
 FOUND = "found in the folder"
@@ -101,7 +101,7 @@ def require_reached(status: FlowStatus, index: int) -> None:
 def _locked_status(project: Project, flow: Flow, verb: str) -> Iterator[FlowStatus]:
     """The flow's status, while this command holds its lock."""
     before = unfinished_run(project, flow.name)
-    lock = workflow_lock_name(run_session(before) if before else SESSION, flow.name)
+    lock = workflow_lock_name(before.session if before else SESSION, flow.name)
     with hold_supervisor_lock(project.state_folder, command("flow", verb), name=lock):
         status = load_flow_status(project, flow)
         if status.run is not None:

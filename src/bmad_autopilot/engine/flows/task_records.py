@@ -20,10 +20,9 @@ from ...git.worktree_state import precondition_error, read_worktree_state
 from ...io.files import TextFile, read_bytes, resolve_inside, write_atomic
 from ...project.project import Project
 from ...project.root import REPORTS_FOLDER
-from ...runs.index import all_runs, unfinished_runs
+from ...runs.index import all_runs, open_runs
 from ...runs.journal import Journal
 from ...runs.layout import folder_name, runs_folder
-from ...runs.state_file import RunStatus
 from ..runner import lane_of_run, read_lane
 
 SESSION = "tasks"  # default session of their runs
@@ -134,16 +133,8 @@ def relative_to_top(git: Git, path: str) -> str:
 
 def has_unfinished_run(project: Project, session: str, key: str = "") -> bool:
     """A run of this batch (or of any) can be resumed; uncommitted files may belong to it."""
-    for run in unfinished_runs(runs_folder(project.root.path)):
-        if (
-            run.session == folder_name(session)
-            and key in ("", run.target)
-            and run.state.status is not RunStatus.FAILED
-        ):
-            lane = lane_of_run(run)
-            if lane is not None and lane.of_tasks:
-                return True
-    return False
+    found = open_runs(runs_folder(project.root.path), key=key or None, session=session, of_tasks=True)
+    return any(lane_of_run(run) is not None for run in found)
 
 
 # The implementation report. Deterministic: the same records give the same text.
