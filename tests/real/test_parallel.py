@@ -41,12 +41,12 @@ def test_all_epics_are_merged_and_developed_two_and_a_half_times_as_fast(
 
 @pytest.mark.soak
 def test_the_whole_command_is_faster_too(real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All six epics both ways, to the last merge: each takes the base in and is proven again, one after another,
-    with checks of a second. How much that is depends on the forge; so here the bar is lower."""
+    """All six epics both ways, to the last merge. Merges happen one at a time either way, and how long depends
+    on the forge, so most of the seconds saved in development must be saved in the whole command, too."""
     use_gh(real, "2.102", monkeypatch)
     alone, all_alone = flown(tmp_path / "alone", monkeypatch, "--parallel", "0")
     beside, all_beside = flown(tmp_path / "beside", monkeypatch, "--parallel", str(AGENTS))
-    told = f"development {alone:.1f} s and {beside:.1f} s, all {all_alone:.1f} s and {all_beside:.1f} s"
-    print(f"\n{told}")
-    assert alone / beside >= SPEED_UP, told
-    assert all_alone / all_beside >= 2.0, told
+    figures = f"development {alone:.1f} s and {beside:.1f} s, all {all_alone:.1f} s and {all_beside:.1f} s"
+    print(f"\n{figures}")
+    assert alone / beside >= SPEED_UP, figures
+    assert all_alone - all_beside >= 0.8 * (alone - beside), figures
