@@ -12,7 +12,8 @@ from bmad_autopilot.core.run_record import RunRecord
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.engine.runner import RunEnd
 from bmad_autopilot.project.project import open_project
-from bmad_autopilot.views.summary import RunSummary
+from bmad_autopilot.views.summary import RunSummary, render
+from bmad_autopilot.views.terminal import Terminal
 from bmad_autopilot.workflows.workflow import PIPELINES
 from tests.support.bmad_project import ProjectMaker, SampleProject, git
 
@@ -73,6 +74,43 @@ def test_figures_are_those_of_the_journal(sample: SampleProject) -> None:
     assert found.done == ("1-1-sign-up", "1-2-login")
     assert found.left == (("1-3-export", "blocked"),)
     assert found.action_items == ("Measure the start-up",)
+
+
+@pytest.mark.parametrize(
+    ("agents", "counts", "cost"),
+    [
+        (("command", "claude"), (2, 0, 1), ["unknown: no call has named a price"]),
+        (("command", "command"), (2, 0, 0), []),  # a command has no price
+        (("claude",), (1, 0, 1), ["unknown: no call has named a price"]),
+    ],
+)
+@pytest.mark.parametrize("scope", [LaneScope.WORKFLOW, LaneScope.FLOW, LaneScope.STORY])
+def test_every_kind_of_run_says_that_its_agents_named_no_price(
+    sample: SampleProject, scope: LaneScope, agents: tuple[str, ...], counts: tuple[int, ...], cost: list[str]
+) -> None:
+    lane = LANE._replace(scope=scope, key="1-2-login", path="_bmad-output/state.md")
+    entries: list[tuple[str, dict[str, Any], float]] = [*ENTRIES[:2]]
+    for number, agent in enumerate(agents, 1):
+        call = {**LOGIN, "number": number, "step": f"step {number}", "attempt": 1, "agent": agent}
+        entries += [("step", call, 3.0), ("call", call, 3.0), ("ended", {**call, "dollars": None}, 4.0)]
+    found = told(sample, "left", lane, fold(entries))
+    assert (found.calls, found.priced, found.unpriced) == counts
+    lines = render(found, Terminal())
+    assert [line.split(maxsplit=1)[1] for line in lines if line.split()[0] == "cost"] == cost
+
+
+def test_calls_of_the_run_it_was_forked_from_are_not_counted(sample: SampleProject) -> None:
+    forked = ("forked", {"run": "r"}, 7.5)
+    again = {**DEV, "number": 3}
+    entries = [
+        *ENTRIES,
+        forked,
+        ("step", again, 8.0),
+        ("call", again, 8.0),
+        ("ended", {**again, "dollars": 2.0}, 9.0),
+    ]
+    found = told(sample, "left", run=fold(entries))
+    assert (found.calls, found.priced, found.unpriced, found.dollars) == (1, 1, 0, 2.0)
 
 
 def test_a_review_round_is_one_that_was_sent_back(sample: SampleProject) -> None:

@@ -13,7 +13,7 @@ from ..core.errors import AutopilotError, FileError, command
 from ..core.journal_fold import fold
 from ..core.lane_scope import LaneScope
 from ..core.run_ending import RunEnding
-from ..core.run_record import RunRecord, StepRecord, StoryRecord
+from ..core.run_record import CallRecord, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, OPTIONAL, READY, REVIEW
 from ..engine.autopilot.checkouts import open_lane_project
 from ..engine.flows.status import FlowStatus, load_flow_status
@@ -27,6 +27,7 @@ from ..project.config import Config
 from ..project.project import Project
 from ..runs.journal import Journal
 from ..runs.layout import attempt_folder
+from ..runs.question_file import RunQuestion
 from ..runs.questions import open_questions
 from ..views.flow import CURRENT, FLOW_DONE, UPCOMING
 from ..views.format import describe_outcome, first_line
@@ -34,6 +35,7 @@ from ..views.questions import OpenQuestion
 from ..views.summary import RunSummary, SummaryQuestion
 from ..workflows.flow_file import FlowHead
 from ..workflows.flows import Flow
+from ..workflows.step_entry import COMMAND
 from .flow_lookup import next_flow_step
 from .flow_status import current_step_status, step_lines
 from .resume_command import resume_command_for
@@ -88,43 +90,69 @@ def _last_call(run: RunRecord) -> tuple[str, str, str] | None:
     return newest.step, str(last.outcome.get("session") or ""), last.agent
 
 
-# Summary of a flow.
-
 Command = tuple[str, str]
 
 
-def summarise_flow(project: Project, end: RunEnd) -> RunSummary:
-    """Uses the flow's files and state file, because earlier sessions may have done steps."""
+def summarise(project: Project, end: RunEnd) -> RunSummary:
     lane, run = end.lane, end.record
-    status = _flow_status(project, end)
-    story = run.stories.get(lane.key)
-    calls = [call for step in (story.steps if story else ()) for call in step.calls]
-    own = [SummaryQuestion(one.story, first_line(one.summary)) for one in open_questions(end.folder)]
-    if not own and status is not None and status.question is not None:
-        asked = status.question.question
-        own = [SummaryQuestion(asked.story, first_line(asked.summary))]
-    done, left = _steps(status)
-    ended = sum(call.outcome is not None for call in calls)
-    return RunSummary(
+    asked = open_questions(end.folder)
+    calls = _own_calls(run)
+    prices = [call.outcome.get("dollars") for call in calls if call.outcome is not None and call.agent != COMMAND]
+    summary = RunSummary(
         end.status,
-        lane.key,
+        _target(lane),
         end.run_id,
-        done,
-        left,
-        calls=len(calls) - run.inherited_calls,
+        done=(),
+        left=(),
+        calls=len(calls),
         agent_seconds=run.seconds,
         seconds=max(0.0, time.time() - run.started_at),
         dollars=run.dollars,
-        priced=ended - run.unpriced_calls - run.inherited_calls,
-        unpriced=run.unpriced_calls,
+        priced=sum(price is not None for price in prices),
+        unpriced=sum(price is None for price in prices),
         tokens=run.tokens,
-        questions=tuple(own),
+        questions=tuple(map(_summary_question, asked)),
         hand_over=takeover_lines(project.config, lane, run, project.root.checkout)
         if end.status is RunEnding.HANDED_OVER
         else (),
+    )
+    if lane.is_flow:
+        return _with_flow(summary, project, end)
+    if lane.is_workflow:
+        return _with_workflow(summary, project, end, asked)
+    return _with_stories(summary, project, end, asked)
+
+
+def _target(lane: Lane) -> str:
+    return f"the next step of {lane.key}" if lane.scope is LaneScope.STEP else lane.key
+
+
+def _own_calls(run: RunRecord) -> list[CallRecord]:
+    """In order, without those of the run this one was forked from."""
+    steps = sorted((step for story in run.stories.values() for step in story.steps), key=lambda step: step.number)
+    return [call for step in steps for call in step.calls][run.inherited_calls :]
+
+
+def _summary_question(asked: RunQuestion) -> SummaryQuestion:
+    return SummaryQuestion(asked.story, first_line(asked.summary))
+
+
+# A flow: from its files and state file, because earlier sessions may have done steps.
+
+
+def _with_flow(summary: RunSummary, project: Project, end: RunEnd) -> RunSummary:
+    status = _flow_status(project, end)
+    questions = summary.questions
+    if not questions and status is not None and status.question is not None:  # of one of its tasks
+        questions = (_summary_question(status.question.question),)
+    done, left = _steps(status)
+    return summary._replace(
+        done=done,
+        left=left,
+        questions=questions,
         next=tuple(_next_for_flow(project, end, status)),
         kind="steps",
-        output=lane.path if status is not None and status.state is not None else "",
+        output=end.lane.path if status is not None and status.state is not None else "",
     )
 
 
@@ -156,36 +184,20 @@ def _next_for_flow(project: Project, end: RunEnd, status: FlowStatus | None) -> 
     return list(next_flow_step(project, status).commands)
 
 
-# Summary of a workflow file.
+# A workflow file: from its steps in the journal.
 
 
-def summarise_workflow(project: Project, end: RunEnd) -> RunSummary:
+def _with_workflow(summary: RunSummary, project: Project, end: RunEnd, asked: list[RunQuestion]) -> RunSummary:
     lane, run = end.lane, end.record
     story = run.stories.get(lane.key)
     steps = story.steps if story else []
     accepted = {step.step for step in steps if step.accepted}
-    said = {step.step: "begun" for step in steps}
-    said |= dict.fromkeys(skipped_steps(run, story) if story else (), "skipped")
-    asked = open_questions(end.folder)
-    ended = sum(call.outcome is not None for step in steps for call in step.calls)
-    return RunSummary(
-        end.status,
-        lane.key,
-        end.run_id,
-        tuple(step.name for step in lane.workflow.steps if step.name in accepted),
-        tuple(
-            (step.name, said.get(step.name, "to do")) for step in lane.workflow.steps if step.name not in accepted
-        ),
-        calls=sum(len(step.calls) for step in steps) - run.inherited_calls,
-        agent_seconds=run.seconds,
-        seconds=max(0.0, time.time() - run.started_at),
-        dollars=run.dollars,
-        priced=ended - run.unpriced_calls - run.inherited_calls,
-        tokens=run.tokens,
-        questions=tuple(SummaryQuestion(question.story, first_line(question.summary)) for question in asked),
-        hand_over=takeover_lines(project.config, lane, run, project.root.checkout)
-        if end.status is RunEnding.HANDED_OVER
-        else (),
+    states = {step.step: "begun" for step in steps}
+    states |= dict.fromkeys(skipped_steps(run, story) if story else (), "skipped")
+    names = [step.name for step in lane.workflow.steps]
+    return summary._replace(
+        done=tuple(name for name in names if name in accepted),
+        left=tuple((name, states.get(name, "to do")) for name in names if name not in accepted),
         next=tuple(_next_for_workflow(end, [OpenQuestion(question, end.run_id, 0.0) for question in asked])),
         kind="steps",
         output=_output(project, end),
@@ -206,39 +218,24 @@ def _next_for_workflow(end: RunEnd, waits: list[OpenQuestion]) -> list[Command]:
     return [("bmad resume", "go on where it stood")]
 
 
+# A story or an epic: from the board.
+
 DEFERRED = "deferred-work.md"
 _ENTRY = re.compile(r"[-*] (?!\[[xX]\])")
 
 
-def summarise(project: Project, end: RunEnd) -> RunSummary:
+def _with_stories(summary: RunSummary, project: Project, end: RunEnd, asked: list[RunQuestion]) -> RunSummary:
     lane, run = end.lane, end.record
-    if lane.is_flow:
-        return summarise_flow(project, end)
-    if lane.is_workflow:
-        return summarise_workflow(project, end)
     board = _board(project)
     epics = epic_views(board) if board else []
     done, left = _stories(lane, epics)
-    asked = open_questions(end.folder)
     waits = [OpenQuestion(question, end.run_id, 0.0) for question in asked]
-    steps = [step for story in run.stories.values() for step in story.steps]
     retro = _retrospective(lane, epics)
-    ended = sum(call.outcome is not None for step in steps for call in step.calls)
-    return RunSummary(
-        end.status,
-        _target(lane),
-        end.run_id,
-        done,
-        left,
+    return summary._replace(
+        done=done,
+        left=left,
         commits=len(run.commits) + sum(len(story.commits) for story in run.stories.values()),
         rounds=sum(story.round - 1 for story in run.stories.values()),  # without the first
-        calls=sum(len(step.calls) for step in steps) - run.inherited_calls,
-        agent_seconds=run.seconds,
-        seconds=max(0.0, time.time() - run.started_at),
-        dollars=run.dollars,
-        priced=ended - run.unpriced_calls - run.inherited_calls,
-        unpriced=run.unpriced_calls,
-        tokens=run.tokens,
         checks=bool(lane.checks),
         retrospective=retro,
         not_held=_retrospective_problem(end),
@@ -246,8 +243,6 @@ def summarise(project: Project, end: RunEnd) -> RunSummary:
         left_out=_uncommitted_files(project, lane),
         action_items=tuple(item.action for item in action_items(board) if item.status != "done") if board else (),
         deferred=_count_deferred(project),
-        questions=tuple(SummaryQuestion(question.story, first_line(question.summary)) for question in asked),
-        hand_over=takeover_lines(project.config, lane, run, project.root.checkout) if _is_handed_over(end) else (),
         next=tuple(_next_for_run(end, epics, waits, retro)),
     )
 
@@ -257,10 +252,6 @@ def _board(project: Project) -> Board | None:
         return read_board(project.require_board())
     except FileError:
         return None
-
-
-def _target(lane: Lane) -> str:
-    return f"the next step of {lane.key}" if lane.scope is LaneScope.STEP else lane.key
 
 
 def _stories(lane: Lane, epics: list[EpicView]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -322,10 +313,6 @@ def _count_deferred(project: Project) -> int:
     except FileError:
         return 0
     return sum(_ENTRY.match(line) is not None for line in text.splitlines())
-
-
-def _is_handed_over(end: RunEnd) -> bool:
-    return end.status is RunEnding.HANDED_OVER
 
 
 def _has_running_agent(end: RunEnd) -> bool:
