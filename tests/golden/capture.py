@@ -177,6 +177,7 @@ _PATTERNS = [
         (r'("rule": ?"state-behind", ?"facts": ?\{"call": ?)"(?:running|ended)"', r'\1"<RUNNING OR ENDED>"'),
         (r"(?<=  )\d\d:\d\d\b", "<CLOCK>"),
         (r"\bjust now\b|\b\d+ (?:s|seconds?|min|minutes?) ago\b", "<AGO>"),
+        (r"(\bthe board says (?:last updated|generated) )\d+ days ago\b", r"\1<DAYS> days ago"),
         (r'("seconds": ?\{"low": ?)[\d.e-]+(, ?"middle": ?)[\d.e-]+(, ?"high": ?)[\d.e-]+', r"\1<N>\2<N>\3<N>"),
         (r'("(?:begins|ends)": ?)[\d.e-]+', r"\1<SECONDS>"),
         (r"(\.(?:yaml|md|json)\.)[0-9a-f]{8}(\.bak)", r"\1<NAME>\2"),
