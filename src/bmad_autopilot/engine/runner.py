@@ -87,19 +87,15 @@ def supervise(project: Project, lane: Lane, command: str, run: str = "") -> Abst
 
 
 def lane_of_run(run: Run) -> Lane | None:
-    """None: not a run of the loop, or its workflow is of an unsupported version."""
-    return _parse_lane(run.lane)
+    """Read from the journal, not from `run.lane`, which runs in a plain list do not have."""
+    return read_lane(run.folder)
 
 
 def read_lane(folder: str) -> Lane | None:
-    """As `lane_of_run`, for a run that is known by its folder only."""
+    """None: not a run of the loop, or its workflow is of an unsupported version."""
     entry = lane_entry(folder)
-    return _parse_lane(entry.data if entry is not None else EMPTY_MAPPING)
-
-
-def _parse_lane(data: Mapping[str, Any]) -> Lane | None:
     try:
-        return lane_from_json(data) if data else None
+        return lane_from_json(entry.data) if entry is not None else None
     except (AutopilotError, LookupError, TypeError, ValueError):
         return None
 
