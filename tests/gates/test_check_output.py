@@ -264,7 +264,7 @@ def test_names_are_listed_shortly():
     assert quote([str(n) for n in range(7)]) == "`0`, `1`, `2`, `3`, `4` and 2 more"
     assert quote(["a`b\n  c"]) == "`a'b c`"
     assert quote(["x" * 120]) == f"`{'x' * 120}`"
-    assert quote(["x" * 121]) == f"`{'x' * 117}…`"
+    assert quote(["x" * 121]) == f"`{'x' * 119}…`"
     assert missing_output("a", "b") == ("a", "b", ObjectionKind.MISSING_OUTPUT)
     assert violation("a", "b") == ("a", "b", ObjectionKind.VIOLATION)
 

@@ -11,7 +11,6 @@ from bmad_autopilot.core.forge_errors import ForgeError, ForgeErrorKind
 from bmad_autopilot.github.gh_errors import (
     ApiRequest,
     HttpAnswer,
-    clip_line,
     graphql_error,
     http_error,
     no_answer_error,
@@ -212,10 +211,3 @@ def test_json_comes_back_as_it_was(value: dict[str, int]) -> None:
     answer = split_answer(b"HTTP/1.1 201 Created\n\r\n" + json.dumps(value).encode(), 0)
     assert answer is not None
     assert answer.json() == value
-
-
-@given(st.text())
-def test_a_message_is_one_short_printable_line(text: str) -> None:
-    line = clip_line(text)
-    assert len(line) <= 200
-    assert line.isprintable()

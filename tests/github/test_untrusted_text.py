@@ -12,9 +12,9 @@ from bmad_autopilot.github.untrusted_text import (
     MAX_BODY,
     MAX_LINE,
     MAX_TITLE,
+    clean_line,
     clean_text,
     marker,
-    one_line,
     outgoing_body,
     outgoing_line,
     outgoing_message,
@@ -46,7 +46,7 @@ def test_there_are_a_hundred_payloads() -> None:
 
 def inside(label: str, text: str) -> list[str]:
     """The lines of its block in a prompt; there is nothing around it but its own head and fence."""
-    head, fence, *lines, last = quote_block(one_line(label, 200), clean_text(text, 4000)).splitlines()
+    head, fence, *lines, last = quote_block(clean_line(label, 200), clean_text(text, 4000)).splitlines()
     assert head.endswith(f"({DATA}):")
     assert fence.endswith("`text")
     assert last == fence.removesuffix("text")
@@ -184,8 +184,8 @@ def test_only_what_would_act_is_changed(text: str, posted: str) -> None:
 
 @given(hostile)
 def test_a_name_is_one_line(text: str) -> None:
-    assert len(one_line(text, 100).splitlines()) <= 1
-    assert len(one_line(text, 100)) <= 100
+    assert len(clean_line(text, 100).splitlines()) <= 1
+    assert len(clean_line(text, 100)) <= 100
 
 
 @pytest.mark.parametrize("kind", SHAPES)

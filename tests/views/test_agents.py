@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.agents.adapter import EVENT_KINDS, TEXT, AttemptVerdict, Event, Outcome, Spend, Tokens
 from bmad_autopilot.agents.attempt import AttemptResult, AttemptState
+from bmad_autopilot.core.text import printable
 from bmad_autopilot.views.agents import (
     CallEndView,
     CallView,
@@ -20,7 +21,7 @@ from bmad_autopilot.views.agents import (
     render_event_line,
     spend_words,
 )
-from bmad_autopilot.views.terminal import Terminal, clean, display_width
+from bmad_autopilot.views.terminal import Terminal, display_width
 
 WIDTHS = st.integers(40, 200)
 
@@ -63,7 +64,7 @@ def test_heads_and_lists_are_tame_and_fit(
     assert all(is_tame(text) for text in shown)
     too_wide = [text for text in shown if display_width(text) > width]
     # Whole for good reason: the name of a call, to be copied, and the little there is to say on an agent.
-    assert all(text in (f"  {clean(name)}",) or "parked until" in text for text in too_wide)
+    assert all(text in (f"  {printable(name)}",) or "parked until" in text for text in too_wide)
 
 
 @given(st.text(max_size=400), st.text(max_size=50), WIDTHS, st.sampled_from(Outcome))

@@ -25,10 +25,10 @@ from .command_rules import normalize_commands, user_rules
 from .event_parsing import (
     EventAccumulator,
     as_count,
+    as_line,
     as_list,
     as_number,
     as_str,
-    clip,
     format_failure,
     format_plain_event,
     format_prose,
@@ -70,12 +70,12 @@ def _format_event(event: Event) -> list[str]:
 
 
 def _format_init(data: dict[str, Any]) -> str:
-    version, model = (clip(data.get(key), 60) for key in ("claude_code_version", "model"))
-    return f"Claude Code {version}  {model}  session {clip(data.get('session_id'), 60)}"
+    version, model = (as_line(data.get(key), 60) for key in ("claude_code_version", "model"))
+    return f"Claude Code {version}  {model}  session {as_line(data.get('session_id'), 60)}"
 
 
 def _format_retry(data: dict[str, Any]) -> str:
-    what = f"{as_count(data.get('error_status')) or 'no answer'} {clip(data.get('error'), 60)}"
+    what = f"{as_count(data.get('error_status')) or 'no answer'} {as_line(data.get('error'), 60)}"
     wait = (as_number(data.get("retry_delay_ms")) or 0.0) / 1000
     return f"retry {as_count(data.get('attempt'))} of {as_count(data.get('max_retries'))} in {wait:.1f} s: {what}"
 
@@ -104,7 +104,7 @@ def _format_limit(info: dict[str, Any]) -> list[str]:
     status = info.get("status")
     if status not in ("rejected", "allowed_warning"):
         return []
-    kind, used = clip(info.get("rateLimitType"), 60), as_number(info.get("utilization"))
+    kind, used = as_line(info.get("rateLimitType"), 60), as_number(info.get("utilization"))
     word = "limit reached" if status == "rejected" else "limit near"
     share = "" if used is None else f", {used:.0%} used"
     resets = format_time(info.get("resetsAt"))
@@ -112,7 +112,7 @@ def _format_limit(info: dict[str, Any]) -> list[str]:
 
 
 def _format_result(data: dict[str, Any]) -> str:
-    reason = clip(data.get("terminal_reason"), 60) or clip(data.get("subtype"), 60) or "ended"
+    reason = as_line(data.get("terminal_reason"), 60) or as_line(data.get("subtype"), 60) or "ended"
     word = f"failed ({reason})" if data.get("is_error") is not False else reason
     turns, seconds = as_count(data.get("num_turns")), (as_number(data.get("duration_ms")) or 0.0) / 1000
     cost = as_number(data.get("total_cost_usd"))
@@ -203,8 +203,8 @@ class ClaudeEvents(EventAccumulator):
             turns=sum(as_count(result.get("num_turns")) for result in self.results) if self.results else None,
             denials=self._denials(),
             closing=as_str(last.get("result"))[: event_parsing.MAX_CLOSING],
-            model=clip(self.init.get("model"), 100) or None,
-            version=clip(self.init.get("claude_code_version"), 100) or None,
+            model=as_line(self.init.get("model"), 100) or None,
+            version=as_line(self.init.get("claude_code_version"), 100) or None,
         )
 
     def _outcome(self, ending: ProcessEnding) -> AttemptVerdict:
@@ -222,7 +222,7 @@ class ClaudeEvents(EventAccumulator):
             return event_parsing.verdict_from_ending(
                 ending, self.stderr
             )  # its last event only says that it was interrupted
-        return AttemptVerdict(outcome, _message(last) or clip(event_parsing.first_nonempty_line(self.stderr)))
+        return AttemptVerdict(outcome, _message(last) or as_line(event_parsing.first_nonempty_line(self.stderr)))
 
     def _success(self, ending: ProcessEnding) -> AttemptVerdict:
         """A success result counts however the process ended afterwards, unless subagents were still running: then
@@ -231,7 +231,7 @@ class ClaudeEvents(EventAccumulator):
             return event_parsing.verdict_from_ending(ending, self.stderr)
         denials = self._denials()
         if denials:
-            return AttemptVerdict(Outcome.PERMISSION_DENIED, clip(f"refused: {denials[0]}"))
+            return AttemptVerdict(Outcome.PERMISSION_DENIED, as_line(f"refused: {denials[0]}"))
         return AttemptVerdict(Outcome.COMPLETED)
 
     def _without_result(self, ending: ProcessEnding) -> AttemptVerdict:
@@ -241,7 +241,7 @@ class ClaudeEvents(EventAccumulator):
         if self.retry_status is not None and verdict.outcome in (Outcome.TIMED_OUT, Outcome.STALLED):
             # The client retried until it was stopped, so the retried status is the real cause.
             outcome = outcome_for_status(self.retry_status)
-            message = f"the API answered {clip(str(self.retry_status), 20)} until it was stopped"
+            message = f"the API answered {as_line(str(self.retry_status), 20)} until it was stopped"
             return AttemptVerdict(outcome, message, limit=UsageLimit("api") if outcome is Outcome.LIMIT else None)
         return verdict
 
@@ -250,7 +250,9 @@ class ClaudeEvents(EventAccumulator):
             return UsageLimit("api")  # the API key's own limit, which resets within minutes and does not say when
         resets_at = as_number(self.rejected.get("resetsAt"))
         known = resets_at is not None and 0 < resets_at < event_parsing.MAX_TIMESTAMP
-        return UsageLimit(clip(self.rejected.get("rateLimitType"), 60) or "unknown", resets_at if known else None)
+        return UsageLimit(
+            as_line(self.rejected.get("rateLimitType"), 60) or "unknown", resets_at if known else None
+        )
 
     def _denials(self) -> tuple[str, ...]:
         found = [_denial(one) for result in self.results for one in as_list(result.get("permission_denials"))]
@@ -287,14 +289,14 @@ def _failure_outcome(result: dict[str, Any], error: str) -> Outcome:
 
 
 def _message(result: dict[str, Any]) -> str:
-    return clip(result.get("result")) or clip(
+    return as_line(result.get("result")) or as_line(
         event_parsing.first_nonempty_line(map(as_str, as_list(result.get("errors"))))
     )
 
 
 def _denial(denial: object) -> str:
     """`Bash: git push origin main`."""
-    tool = clip(get_dict(denial).get("tool_name"), 60)
+    tool = as_line(get_dict(denial).get("tool_name"), 60)
     return f"{tool}: {what}" if tool and (what := summarize_input(get_dict(denial, "tool_input"))) else tool
 
 

@@ -27,10 +27,10 @@ from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
     as_count,
+    as_line,
     as_list,
     as_number,
     as_str,
-    clip,
     format_failure,
     format_plain_event,
     format_prose,
@@ -179,7 +179,7 @@ class CodexEvents(EventAccumulator):
                 self.completed = False
                 self.failure = as_str(get_dict(data, "error").get("message"))
             case "error":
-                self.last_error = clip(data.get("message"))
+                self.last_error = as_line(data.get("message"))
             case "item.completed":
                 self._add_item(get_dict(data, "item"))
 
@@ -187,7 +187,7 @@ class CodexEvents(EventAccumulator):
         if item.get("type") == "agent_message":
             self.closing = as_str(item.get("text"))
         elif item.get("status") == "declined":
-            self.denials.append(clip(f"{as_str(item.get('type'))} {as_str(item.get('command'))}"))
+            self.denials.append(as_line(f"{as_str(item.get('type'))} {as_str(item.get('command'))}"))
 
     def _add_log_entry(self, data: dict[str, Any]) -> None:
         match data.get("type"):
@@ -215,7 +215,7 @@ class CodexEvents(EventAccumulator):
             return event_parsing.verdict_from_ending(ending, self.stderr)
         if self.completed:
             if self.denials:
-                return AttemptVerdict(Outcome.PERMISSION_DENIED, clip(f"refused: {self.denials[0]}"))
+                return AttemptVerdict(Outcome.PERMISSION_DENIED, as_line(f"refused: {self.denials[0]}"))
             return AttemptVerdict(Outcome.COMPLETED)
         if self.failure is not None:
             return self._failed_verdict()
@@ -224,7 +224,7 @@ class CodexEvents(EventAccumulator):
     def _failed_verdict(self) -> AttemptVerdict:
         outcome, kind = _classify_error(self.session_error.get("codex_error_info"))
         limit = self._limit(kind) if outcome is Outcome.LIMIT else None
-        return AttemptVerdict(outcome, clip(self.failure) or "the turn failed", limit=limit)
+        return AttemptVerdict(outcome, as_line(self.failure) or "the turn failed", limit=limit)
 
     def _limit(self, kind: str) -> UsageLimit:
         """The exhausted window that resets last; Codex calls the two windows primary and secondary."""
@@ -244,7 +244,7 @@ class CodexEvents(EventAccumulator):
             return replace(verdict, outcome=Outcome.MISCONFIGURED)
         # Without a network Codex reconnects forever, and reports it.
         if verdict.outcome is Outcome.STALLED and self.last_error:
-            return replace(verdict, message=clip(f"{verdict.message}: {self.last_error}"))
+            return replace(verdict, message=as_line(f"{verdict.message}: {self.last_error}"))
         return verdict
 
 
@@ -320,13 +320,13 @@ class Codex:
         data = event.data
         match data.get("type"):
             case "thread.started":
-                return [f"Codex  thread {clip(data.get('thread_id'), 60)}"]
+                return [f"Codex  thread {as_line(data.get('thread_id'), 60)}"]
             case "item.started" | "item.completed":
                 return _format_item(get_dict(data, "item"), done=data["type"] == "item.completed")
             case "error":
-                return [f"trouble: {clip(data.get('message'), MAX_LINE)}"]
+                return [f"trouble: {as_line(data.get('message'), MAX_LINE)}"]
             case "turn.failed":
-                return [f"failed: {clip(get_dict(data, 'error').get('message'), MAX_LINE)}"]
+                return [f"failed: {as_line(get_dict(data, 'error').get('message'), MAX_LINE)}"]
             case "turn.completed":
                 usage = get_dict(data, "usage")
                 read, written = as_count(usage.get("input_tokens")), as_count(usage.get("output_tokens"))
@@ -343,15 +343,17 @@ def _format_item(item: dict[str, object], done: bool) -> list[str]:
             return format_prose(as_str(item.get("text")))
         case "command_execution":
             if not done:
-                return [f"command  {clip(item.get('command'), MAX_LINE)}"]
+                return [f"command  {as_line(item.get('command'), MAX_LINE)}"]
             return (
                 [format_failure(f"exit code {item.get('exit_code')}")] if item.get("status") != "completed" else []
             )
         case "file_change" if done:
             changes = [get_dict(change) for change in as_list(item.get("changes"))]
-            return [f"{clip(one.get('kind'), 20)}  {clip(one.get('path'), MAX_LINE)}" for one in changes[:20]]
+            return [
+                f"{as_line(one.get('kind'), 20)}  {as_line(one.get('path'), MAX_LINE)}" for one in changes[:20]
+            ]
         case "mcp_tool_call" if not done:
-            return [f"{clip(item.get('server'), 40)}  {clip(item.get('tool'), 60)}"]
+            return [f"{as_line(item.get('server'), 40)}  {as_line(item.get('tool'), 60)}"]
         case "web_search" if done:
-            return [f"search  {clip(item.get('query'), MAX_LINE)}"]
+            return [f"search  {as_line(item.get('query'), MAX_LINE)}"]
     return []  # items of type error are only remarks, such as on an unknown model

@@ -22,7 +22,7 @@ from .adapter import (
     Spend,
     Tokens,
 )
-from .event_parsing import MAX_CLOSING, as_count, as_number, clip, get_dict, verdict_from_ending
+from .event_parsing import MAX_CLOSING, as_count, as_line, as_number, get_dict, verdict_from_ending
 from .shim import attempt_files
 
 # A command may report its cost in the form of Claude Code's result: `{"total_cost_usd": 0.42,
@@ -109,7 +109,7 @@ class CommandAgent:
         if event.kind == JSON and has_only_usage(event.data):
             return []
         text = json.dumps(event.data, ensure_ascii=False) if event.kind == JSON else str(event.data)
-        shown = clip(text)
+        shown = as_line(text)
         return [shown] if shown else []
 
     def _argv(self, words: tuple[str, ...], request: AgentRequest) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
     as_count,
+    as_line,
     as_number,
     as_str,
-    clip,
     format_failure,
     format_plain_event,
     format_prose,
@@ -67,7 +67,7 @@ class CopilotEvents(EventAccumulator):
                 self.is_idle, self.error, self.turns = False, {}, self.turns + 1
             case "assistant.message":
                 self.closing = as_str(payload.get("content")) or self.closing
-                self.model = clip(payload.get("model"), 100) or self.model
+                self.model = as_line(payload.get("model"), 100) or self.model
             case "assistant.idle":
                 self.is_idle = True
             case "tool.execution_start" if len(self.tool_calls) < _MAX_CALLS:
@@ -102,7 +102,7 @@ class CopilotEvents(EventAccumulator):
             return self._failed_verdict()
         if self._has_succeeded():
             if self.denials:
-                return AttemptVerdict(Outcome.PERMISSION_DENIED, clip(f"refused: {self.denials[0]}"))
+                return AttemptVerdict(Outcome.PERMISSION_DENIED, as_line(f"refused: {self.denials[0]}"))
             return AttemptVerdict(Outcome.COMPLETED)
         return event_parsing.verdict_from_ending(ending, self.stderr)
 
@@ -116,9 +116,9 @@ class CopilotEvents(EventAccumulator):
     def _failed_verdict(self) -> AttemptVerdict:
         kind = as_str(self.error.get("errorType"))
         outcome = _OUTCOME_BY_TYPE.get(kind) or outcome_for_status(self.error.get("statusCode"))
-        message = clip(self.error.get("message")) or clip(kind) or "failed without a word"
+        message = as_line(self.error.get("message")) or as_line(kind) or "failed without a word"
         return AttemptVerdict(
-            outcome, message, limit=UsageLimit(clip(kind, 60) or "api") if outcome is Outcome.LIMIT else None
+            outcome, message, limit=UsageLimit(as_line(kind, 60) or "api") if outcome is Outcome.LIMIT else None
         )
 
 
@@ -167,9 +167,9 @@ class Copilot:
             case "tool.execution_complete" if data.get("success") is False:
                 return [format_failure(get_dict(data, "error").get("message"))]
             case "assistant.turn_retry":
-                return [f"retry: {clip(data.get('reason'), MAX_LINE)}"]
+                return [f"retry: {as_line(data.get('reason'), MAX_LINE)}"]
             case "session.error":
-                return [f"failed: {clip(data.get('message'), MAX_LINE)}"]
+                return [f"failed: {as_line(data.get('message'), MAX_LINE)}"]
             case "result":
                 return [_format_result(event.data)]
         return []
@@ -202,5 +202,5 @@ def _stem(command: str) -> str:
 def _format_result(data: dict[str, object]) -> str:
     usage = get_dict(data, "usage")
     code, seconds = data.get("exitCode"), (as_number(usage.get("sessionDurationMs")) or 0.0) / 1000
-    word = "completed" if code == 0 else f"failed (exit code {clip(str(code), 20)})"
+    word = "completed" if code == 0 else f"failed (exit code {as_line(str(code), 20)})"
     return f"{word}: {as_count(usage.get('premiumRequests'))} premium requests, {seconds:.0f} s"

@@ -10,10 +10,10 @@ from .adapter import JSON, AgentCommand, AgentRequest, AttemptVerdict, Event, Ou
 from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
+    as_line,
     as_list,
     as_number,
     as_str,
-    clip,
     format_plain_event,
     format_prose,
     format_tool_call,
@@ -52,14 +52,14 @@ class Cursor:
         data = event.data
         match data.get("type"), data.get("subtype"):
             case "system", "init":
-                return [f"Cursor  {clip(data.get('model'), 60)}  session {clip(data.get('session_id'), 60)}"]
+                return [f"Cursor  {as_line(data.get('model'), 60)}  session {as_line(data.get('session_id'), 60)}"]
             case "assistant", _:
                 return format_prose(_message_text(data))
             case "tool_call", "started":
                 return [_format_tool(get_dict(data, "tool_call"))]
             case "result", _:
                 seconds = (as_number(data.get("duration_ms")) or 0.0) / 1000
-                word = "completed" if _succeeded(data) else f"failed ({clip(data.get('subtype'), 60)})"
+                word = "completed" if _succeeded(data) else f"failed ({as_line(data.get('subtype'), 60)})"
                 return [f"{word}: {seconds:.0f} s"]
         return []
 
@@ -80,7 +80,7 @@ class _CursorEvents(EventAccumulator):
         self.session = event_parsing.as_session_id(data.get("session_id")) or self.session
         match data.get("type"):
             case "system":
-                self.model = clip(data.get("model"), 100) or self.model
+                self.model = as_line(data.get("model"), 100) or self.model
             case "assistant":
                 self.closing = _message_text(data) or self.closing
             case "result":
@@ -103,7 +103,7 @@ class _CursorEvents(EventAccumulator):
             return AttemptVerdict(Outcome.COMPLETED)
         return AttemptVerdict(
             Outcome.CRASHED,
-            clip(self.result.get("result")) or clip(event_parsing.first_nonempty_line(self.stderr)),
+            as_line(self.result.get("result")) or as_line(event_parsing.first_nonempty_line(self.stderr)),
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from ..core.text import one_line
 from .adapter import ERROR, JSON, TEXT, AttemptVerdict, Event, Outcome, ProcessEnding, Spend, Tokens
 from .shim import attempt_files
 
@@ -38,7 +39,7 @@ def verdict_from_ending(ending: ProcessEnding, stderr: Iterable[str] = ()) -> At
     outcome, message = _VERDICT_BY_ENDING.get(
         ending.cause, (Outcome.CRASHED, _most_informative_line(stderr) or _describe_ending(ending))
     )
-    return AttemptVerdict(outcome, clip((outcome is Outcome.MISCONFIGURED and ending.problem) or message))
+    return AttemptVerdict(outcome, as_line((outcome is Outcome.MISCONFIGURED and ending.problem) or message))
 
 
 def _most_informative_line(texts: Iterable[str]) -> str:
@@ -53,12 +54,9 @@ def first_nonempty_line(texts: Iterable[str]) -> str:
     return next((line.strip() for text in texts for line in text.splitlines() if line.strip()), "")
 
 
-def clip(text: object, limit: int = MAX_MESSAGE) -> str:
-    """One line, bounded, without control characters."""
-    if not isinstance(text, str):
-        return ""
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+def as_line(value: object, limit: int = MAX_MESSAGE) -> str:
+    """A text as one printable line; empty for anything else."""
+    return one_line(value, limit) if isinstance(value, str) else ""
 
 
 def get_dict(value: object, *keys: str) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def format_time(value: object) -> str:
 
 def format_plain_event(event: Event) -> list[str]:
     """Format an event that is not JSON: the line itself, labelled with its source unless that is stdout."""
-    line = clip(event.data)
+    line = as_line(event.data)
     if not line:
         return []
     return [line if event.kind == TEXT else f"[{event.kind}] {line}"]
@@ -182,21 +180,21 @@ def format_prose(text: str) -> list[str]:
     """The first lines of an agent's message."""
     written = [line for line in text[: 100 * MAX_LINE].splitlines() if line.strip()]
     more = [f"… {len(written) - MAX_LINES} more lines"] if len(written) > MAX_LINES else []
-    return [clip(line, MAX_LINE) for line in written[:MAX_LINES]] + more
+    return [as_line(line, MAX_LINE) for line in written[:MAX_LINES]] + more
 
 
 def format_tool_call(name: object, arguments: dict[str, Any]) -> str:
     """`bash  npm test`."""
-    return f"{clip(name, 40) or 'tool'}  {summarize_input(arguments)}".rstrip()
+    return f"{as_line(name, 40) or 'tool'}  {summarize_input(arguments)}".rstrip()
 
 
 def summarize_input(arguments: dict[str, Any]) -> str:
     """The one argument that best describes a tool call."""
-    return next((text for key in _SUMMARY_KEYS if (text := clip(arguments.get(key), MAX_LINE))), "")
+    return next((text for key in _SUMMARY_KEYS if (text := as_line(arguments.get(key), MAX_LINE))), "")
 
 
 def format_failure(why: object) -> str:
-    return f"  failed: {clip(why, MAX_LINE)}".rstrip(": ")
+    return f"  failed: {as_line(why, MAX_LINE)}".rstrip(": ")
 
 
 # API failures by HTTP status: the one field that every client passes on unchanged.

@@ -23,9 +23,9 @@ from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
     as_count,
+    as_line,
     as_number,
     as_str,
-    clip,
     format_failure,
     format_plain_event,
     format_prose,
@@ -65,7 +65,7 @@ class GeminiEvents(EventAccumulator):
         match data.get("type"):
             case "init":
                 self.session = event_parsing.as_session_id(data.get("session_id"))
-                self.model = clip(data.get("model"), 100) or None
+                self.model = as_line(data.get("model"), 100) or None
             case "message" if data.get("role") == "assistant":
                 self.closing = (self.closing + as_str(data.get("content")))[: event_parsing.MAX_CLOSING]
             case "tool_use":
@@ -100,12 +100,12 @@ class GeminiEvents(EventAccumulator):
             return event_parsing.verdict_from_ending(ending, stderr)
         if self.result.get("status") == "success":
             if self.denials:
-                return AttemptVerdict(Outcome.PERMISSION_DENIED, clip(f"refused: {self.denials[0]}"))
+                return AttemptVerdict(Outcome.PERMISSION_DENIED, as_line(f"refused: {self.denials[0]}"))
             return AttemptVerdict(Outcome.COMPLETED)
         outcome = self._outcome_for_code(ending)
         if outcome is None:
             return event_parsing.verdict_from_ending(ending, stderr)
-        message = clip(get_dict(self.result, "error").get("message")) or clip(
+        message = as_line(get_dict(self.result, "error").get("message")) or as_line(
             event_parsing.first_nonempty_line(stderr)
         )
         return AttemptVerdict(outcome, message, limit=UsageLimit("api") if outcome is Outcome.LIMIT else None)
@@ -161,7 +161,7 @@ class Gemini:
         data = event.data
         match data.get("type"):
             case "init":
-                return [f"Gemini  {clip(data.get('model'), 60)}  session {clip(data.get('session_id'), 60)}"]
+                return [f"Gemini  {as_line(data.get('model'), 60)}  session {as_line(data.get('session_id'), 60)}"]
             case "message" if data.get("role") == "assistant":
                 return format_prose(as_str(data.get("content")))
             case "tool_use":
@@ -169,7 +169,7 @@ class Gemini:
             case "tool_result" if data.get("status") == "error":
                 return [format_failure(get_dict(data, "error").get("message"))]
             case "error":
-                return [f"trouble: {clip(data.get('message'), MAX_LINE)}"]
+                return [f"trouble: {as_line(data.get('message'), MAX_LINE)}"]
             case "result":
                 return [_format_result(data)]
         return []
@@ -195,6 +195,6 @@ def _approval_options(permissions: Permissions) -> list[str]:
 def _format_result(data: dict[str, object]) -> str:
     stats = get_dict(data, "stats")
     if data.get("status") != "success":
-        return f"failed: {clip(get_dict(data, 'error').get('message'), MAX_LINE)}"
+        return f"failed: {as_line(get_dict(data, 'error').get('message'), MAX_LINE)}"
     seconds = (as_number(stats.get("duration_ms")) or 0.0) / 1000
     return f"completed: {as_count(stats.get('total_tokens'))} tokens, {seconds:.0f} s"

@@ -26,9 +26,9 @@ from .event_parsing import (
     MAX_LINE,
     EventAccumulator,
     as_count,
+    as_line,
     as_number,
     as_str,
-    clip,
     format_failure,
     format_plain_event,
     format_prose,
@@ -121,12 +121,12 @@ class OpencodeEvents(EventAccumulator):
     def _ended_early(self) -> AttemptVerdict:
         """opencode exits by itself after a tool call only if the tool needed approval."""
         if self.stop_reason == "tool-calls" and self.refused_tool:
-            return AttemptVerdict(Outcome.PERMISSION_DENIED, clip(f"refused: {self.refused_tool}"))
-        return AttemptVerdict(Outcome.CRASHED, clip(f"ended its turn early: {self.stop_reason}"))
+            return AttemptVerdict(Outcome.PERMISSION_DENIED, as_line(f"refused: {self.refused_tool}"))
+        return AttemptVerdict(Outcome.CRASHED, as_line(f"ended its turn early: {self.stop_reason}"))
 
     def _failed_verdict(self) -> AttemptVerdict:
         name, data = as_str(self.error.get("name")), get_dict(self.error, "data")
-        message = clip(data.get("message")) or clip(name) or "failed without a word"
+        message = as_line(data.get("message")) or as_line(name) or "failed without a word"
         status = as_number(data.get("statusCode"))
         if name in _OUTCOME_BY_NAME:
             return AttemptVerdict(_OUTCOME_BY_NAME[name], message)
@@ -249,4 +249,4 @@ def _format_error(error: dict[str, Any]) -> str:
     data = get_dict(error, "data")
     status = as_number(data.get("statusCode"))
     code = f" {status:.0f}" if status is not None else ""
-    return f"{clip(error.get('name'), 40)}{code} {clip(data.get('message'), MAX_LINE)}"
+    return f"{as_line(error.get('name'), 40)}{code} {as_line(data.get('message'), MAX_LINE)}"

@@ -11,7 +11,7 @@ from ..core.errors import FileError
 from ..io.files import write_atomic
 from .adapter import Agent, AttemptVerdict, Event, KeepsSessionLog, Outcome, UsageLimit, read_events
 from .attempt import AttemptResult, CallSpec, read_call_spec, read_object, read_result, spend_from_json
-from .event_parsing import clip
+from .event_parsing import as_line
 from .shim import attempt_files
 from .shim.redact import Redactor, environment_secrets
 
@@ -40,7 +40,7 @@ def judge_attempt(folder: str, agent: Agent) -> tuple[CallSpec, AttemptResult, A
 def _cancel_reason(folder: str) -> str:
     """The reason given with the cancellation."""
     try:
-        return clip(read_object(f"{folder}/{attempt_files.CANCEL_FILE}").get("why"))
+        return as_line(read_object(f"{folder}/{attempt_files.CANCEL_FILE}").get("why"))
     except FileError:
         return ""
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..core.errors import FileError, Location, UsageError
 from ..core.keys import Order, identify_all
 from ..core.statuses import OPTIONAL, RowKind, RowStatus, read_status
+from ..core.text import clip
 from ..io.files import TextFile, read_stable
 from ..io.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode
 from ..io.yaml_scanner import line_comment
@@ -111,7 +112,7 @@ def _check_keys(cells: Cells, keys: tuple[str, ...]) -> None:
             raise FileError(
                 "has a key that cannot name a story file",
                 location=Location(cells.text.path, line, _column(cells, line)),
-                found=(shown[:60] + "…" if len(shown) > 60 else shown) or "an empty key",
+                found=clip(shown, 60) or "an empty key",
                 expected=f"no / and no .., at most {MAX_KEY_BYTES} bytes, such as 1-2-account-management",
                 hint="rename the key",
             )

@@ -161,8 +161,8 @@ def _shorten(text: str) -> str:
 
 
 def _print_error(text: str, code: int) -> int:
-    from ..views.terminal import clean
+    from ..core.text import printable
 
-    lines = [clean(line) for line in text.split("\n")]
+    lines = [printable(line) for line in text.split("\n")]
     sys.stderr.write("bmad: " + "\n".join(lines) + "\n")
     return code

@@ -26,6 +26,7 @@ from ..core.errors import (
     UsageError,
     command,
 )
+from ..core.text import printable
 from ..engine.waiting import FileWatch
 from ..project.config import Config, load_config
 from ..project.root import find_root, has_project_markers
@@ -43,7 +44,7 @@ from ..views.agents import (
     render_event_line,
     state_words,
 )
-from ..views.terminal import Terminal, clean
+from ..views.terminal import Terminal
 from .agent_lookup import (
     RecordedCall,
     call_ending,
@@ -145,7 +146,7 @@ def cancel(ctx: click.Context, run: str, why: str) -> None:
     except FileError:
         _cancel_unreadable(location)  # a broken record must not keep the agent running
         raise
-    name, folder = clean(call.location.name), call.location.folder
+    name, folder = printable(call.location.name), call.location.folder
     state = call.state
     if state is AttemptState.LOST:
         finalize_lost(folder)
@@ -162,13 +163,13 @@ def _cancel_unreadable(location: AttemptLocation) -> None:
     if monitor.cancel_attempt(location.folder, "cancelled with bmad agent cancel"):
         monitor.wait_for_any([location.folder], CANCEL_SECONDS)
         click.echo(
-            f"{clean(location.name)} was running and has been stopped; its record cannot be read:", err=True
+            f"{printable(location.name)} was running and has been stopped; its record cannot be read:", err=True
         )
 
 
 def _stop(call: RecordedCall, why: str) -> bool:
     """False: the call had already ended."""
-    reason = " ".join(clean(why[:MAX_WHY]).split()) or "cancelled with bmad agent cancel"
+    reason = " ".join(printable(why[:MAX_WHY]).split()) or "cancelled with bmad agent cancel"
     if not monitor.cancel_attempt(call.location.folder, reason):
         return False
     if call.location.folder not in monitor.wait_for_any([call.location.folder], CANCEL_SECONDS):
@@ -187,7 +188,7 @@ def _report(ctx: click.Context, call: RecordedCall) -> None:
         raise AutopilotError(f"{call.location.name} has ended and left no result", hint="is the disk full?")
     for text in call_footer(end, terminal(ctx)):
         click.echo(text)
-    click.echo(f"what it did is still in {clean(call.spec.worktree)}")
+    click.echo(f"what it did is still in {printable(call.spec.worktree)}")
 
 
 # bmad agent logs
@@ -249,7 +250,7 @@ def _raw(call: RecordedCall, kinds: tuple[str, ...] | None, out: Terminal) -> It
     for event, _ in read_events(call.events):
         if kinds is None or event.kind in kinds:
             text = dumps({"at": event.at, event.kind: event.data}, ensure_ascii=False)
-            yield clean(text) if out.is_terminal else text
+            yield printable(text) if out.is_terminal else text
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -151,13 +151,15 @@ def complete_call(ctx: click.Context, param: click.Parameter, incomplete: str) -
     """Completion must be silent: on any error it returns nothing."""
     from click.shell_completion import CompletionItem
 
-    from ..views.terminal import clean
+    from ..core.text import printable
 
     start = ctx.find_root().params.get("project") or "."
     try:
         locations = find_attempts(runs_folder(find_root(start).path))
         named = [location for location in locations if location.name.startswith(incomplete)]
-        return [CompletionItem(location.name, help=clean(_completion_help(location))) for location in named[:100]]
+        return [
+            CompletionItem(location.name, help=printable(_completion_help(location))) for location in named[:100]
+        ]
     except Exception:
         return []
 

@@ -23,6 +23,7 @@ from ..agents.registry import PACKAGES, find_agent
 from ..agents.shim import attempt_files, tree_snapshot
 from ..agents.start import claim_attempt
 from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError
+from ..core.text import printable
 from ..engine.collect import FinishedCall, finalize_call
 from ..engine.start_agent import AgentJob, prepare_call, start_call
 from ..engine.waiting import FileWatch
@@ -36,7 +37,7 @@ from ..project.folders import find_folders
 from ..project.project import Project
 from ..project.root import CONFIG_NAME, Root, find_root
 from ..views.agents import format_timestamp, outcome_words, readable_lines, spend_words
-from ..views.terminal import Terminal, clean
+from ..views.terminal import Terminal
 from ..workflows.workflow import Step
 from .agent_lookup import complete_agent, find_known_agent, parked_until
 from .context import terminal
@@ -318,5 +319,5 @@ def _print_failure(name: str, outcome: Outcome, out: Terminal) -> None:
 
 def _row(label: str, text: str, out: Terminal | None = None, color: str = "") -> None:
     """Never truncated, so that lines can be read and copied whole."""
-    shown = clean(text)
+    shown = printable(text)
     click.echo(f"{label:<9} {out.style(shown, color) if out else shown}")

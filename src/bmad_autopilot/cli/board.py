@@ -12,8 +12,8 @@ from ..board.sprint_status_writer import check_status, set_status
 from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic, Location, Severity, UsageError, command
 from ..core.keys import identify
 from ..core.statuses import DONE, PARKED, RowKind
+from ..core.text import printable
 from ..views.format import LocatedMessage, message_lines
-from ..views.terminal import clean
 from .completion import complete_row, complete_status
 from .context import (
     ProjectFacts,
@@ -181,9 +181,9 @@ def set_(ctx: click.Context, key: str, status: str, force: bool, expect: str | N
     change = set_status(path, row.key, status, state=state, allowed_root=inside, expect=expect, regress=force)
     place = f"({os.path.basename(path)}:{change.line})"
     if change.before == status:
-        click.echo(clean(f"{row.key} is {status} already {place}"))
+        click.echo(printable(f"{row.key} is {status} already {place}"))
     else:
-        click.echo(clean(f"{row.key}: {change.before or '(empty)'} → {status} {place}"))
+        click.echo(printable(f"{row.key}: {change.before or '(empty)'} → {status} {place}"))
 
 
 def _row(board: Board, key: str) -> Row:

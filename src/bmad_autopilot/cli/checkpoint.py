@@ -9,6 +9,7 @@ import click
 
 from ..agents.shim.redact import Redactor, environment_secrets
 from ..core.errors import FileError, Location, UsageError
+from ..core.text import printable
 from ..engine.run_refs import capture_state
 from ..io.files import read_text
 from ..io.json_files import read_json_object
@@ -19,7 +20,6 @@ from ..runs.checkpoint_protocol import MAX_STEP, CheckpointProtocol, ProtocolRes
 from ..runs.index import Run
 from ..runs.layout import SESSION, runs_folder
 from ..runs.state_file import RunStatus
-from ..views.terminal import clean
 from .context import open_tolerant, print_json
 
 # Shared by the three commands: finding the run, parsing variables, printing the result.
@@ -106,7 +106,7 @@ def print_checkpoint(kept: ProtocolResult, *, as_json: bool) -> None:
     again = "" if kept.is_new else " (recorded before)"
     step = f"step {kept.step}/{kept.total}" if kept.total else f"step {kept.step}"
     step = f"all {kept.total} steps completed" if 0 < kept.total < kept.step else step
-    click.echo(f"run {clean(kept.run)}, session {clean(kept.session)}")
+    click.echo(f"run {printable(kept.run)}, session {printable(kept.session)}")
     click.echo(f"checkpoint {kept.checkpoint_id}: {step}, {kept.status.value}{again}")
 
 

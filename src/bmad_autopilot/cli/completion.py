@@ -67,10 +67,10 @@ def complete_status(ctx: click.Context, param: click.Parameter, incomplete: str)
 def _complete(ctx: click.Context, incomplete: str, kinds: tuple[RowKind, ...]) -> "list[CompletionItem]":
     from click.shell_completion import CompletionItem
 
-    from ..views.terminal import clean
+    from ..core.text import printable
 
     rows = [row for row in _rows(ctx, kinds) if row.key.lower().startswith(incomplete.lower())]
-    return [CompletionItem(row.key, help=clean(row.status.raw)) for row in rows[:MAX_ITEMS]]
+    return [CompletionItem(row.key, help=printable(row.status.raw)) for row in rows[:MAX_ITEMS]]
 
 
 def _rows(ctx: click.Context, kinds: tuple[RowKind, ...]) -> "list[Row]":

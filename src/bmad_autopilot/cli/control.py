@@ -5,6 +5,7 @@ import os
 import click
 
 from ..core.errors import ConflictError, UsageError, command
+from ..core.text import printable
 from ..project.project import Project
 from ..runs.index import Run, all_runs, mark_paused, stale_runs, with_target
 from ..runs.layout import runs_folder
@@ -22,7 +23,6 @@ from ..runs.supervisor_lock import (
     read_request,
     write_request,
 )
-from ..views.terminal import clean
 from .context import open_tolerant
 from .resume_command import resume_command
 
@@ -53,7 +53,7 @@ def send_request(ctx: click.Context, wanted: str | None, ask: ControlRequest) ->
     owner, run = _find_target(project, at_work, wanted)
     write_request(run.folder, ask)
     others = "; the others go on" if len(owner.run_ids) > 1 else ""
-    click.echo(clean(f"run {run.id} of {run.target} {_REQUEST_TEXT[ask]}{others}: {describe_owner(owner)}"))
+    click.echo(printable(f"run {run.id} of {run.target} {_REQUEST_TEXT[ask]}{others}: {describe_owner(owner)}"))
     click.echo(command("resume", "--run", run.id) + "  goes on with it")
 
 
@@ -63,7 +63,7 @@ def _request_all(project: Project, pilot: LockOwner, ask: ControlRequest) -> Non
     write_request(project.state_folder, ask)
     for run in found:
         write_request(run.folder, ask)
-    click.echo(clean(f"{describe_owner(pilot)} {_REQUEST_TEXT_FOR_ALL[ask]}"))
+    click.echo(printable(f"{describe_owner(pilot)} {_REQUEST_TEXT_FOR_ALL[ask]}"))
     click.echo((resume_command(found[0].folder) if found else command("autopilot")) + "  goes on with all of them")
 
 
@@ -102,10 +102,10 @@ def _pause_stale_runs(project: Project, ask: ControlRequest) -> None:
     with hold_supervisor_lock(project.state_folder, str(ask)):
         for run in stale:
             mark_paused(run)
-            click.echo(clean(f"run {run.id} was cut short; it is paused now"))
+            click.echo(printable(f"run {run.id} was cut short; it is paused now"))
         left = _pause_epic_state(os.path.join(project.folders.implementation, EPIC_STATE))
     if left:
-        click.echo(clean(left))
+        click.echo(printable(left))
     if not stale and not left:
         raise ConflictError("no run is under way in this project", hint="bmad runs lists them")
 
@@ -157,5 +157,5 @@ def unpause(project: Project, wanted: str | None) -> bool:
         return False
     for run in parked:
         clear_request(run.folder)
-        click.echo(clean(f"run {run.id} of {run.target} goes on: {describe_owner(pilot)}"))
+        click.echo(printable(f"run {run.id} of {run.target} goes on: {describe_owner(pilot)}"))
     return True

@@ -16,11 +16,11 @@ from typing import NoReturn
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED
+from ..core.text import printable
 from ..io.files import read_bytes
 from ..project.project import Project
 from ..runs.legacy_state import FOLDER
 from ..runs.supervisor_lock import lock_owner, refuse_second_supervisor
-from ..views.terminal import clean
 from .context import current_project, display_path, print_json
 
 LOG_NAME = "daemon.log"
@@ -40,7 +40,7 @@ def start_daemon(ctx: click.Context, *, as_json: bool) -> NoReturn:
     code = child.poll()
     if code is not None and not is_ready:
         output = read_bytes(path)[-MAX_SHOWN:].decode("utf-8", "replace")
-        click.echo("\n".join(clean(line) for line in output.splitlines()), err=code != EXIT_DONE)
+        click.echo("\n".join(printable(line) for line in output.splitlines()), err=code != EXIT_DONE)
         ctx.exit(code if code >= 0 else EXIT_FAILED)
     shown = display_path(project, path)
     if as_json:
@@ -49,7 +49,7 @@ def start_daemon(ctx: click.Context, *, as_json: bool) -> NoReturn:
     else:
         state = "is at work" if is_ready else "still prepares itself"
         click.echo(f"bmad autopilot {state} in the background (pid {child.pid})")
-        tail_command = shlex.join(("tail", "-f", clean(shown)))
+        tail_command = shlex.join(("tail", "-f", printable(shown)))
         for command, purpose in (
             ("bmad status", "where it stands"),
             ("bmad stop", "ends it; agents at work go on"),

@@ -16,10 +16,11 @@ class DemoPrinter:
         self._out = terminal(ctx)
 
     def say(self, words: str) -> None:
-        from ..views.terminal import clean, wrap
+        from ..core.text import printable
+        from ..views.terminal import wrap
 
         self._out.remeasure()
-        lines = wrap(f"# {clean(words)}", min(self._out.width, 100), "# ")
+        lines = wrap(f"# {printable(words)}", min(self._out.width, 100), "# ")
         click.echo("\n" + "\n".join(self._out.style(line, "cyan") for line in lines))
 
     def typed(self, *lines: str) -> None:

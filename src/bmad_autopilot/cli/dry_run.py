@@ -6,7 +6,8 @@ from ..board.sprint_status import Row
 from ..board.sprint_status_writer import find_cell
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
 from ..core.statuses import DONE, PARKED, REVIEW, UNKNOWN
-from ..views.terminal import Terminal, clean, cut
+from ..core.text import printable
+from ..views.terminal import Terminal, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
 from .context import ProjectFacts, find_story_drift, print_json, terminal
 from .next_step import workflow_of
@@ -38,7 +39,7 @@ def show_plan(
         if steps:
             click.echo(f"{len(steps)} agent call{'s' * (len(steps) != 1)}, if no review asks for changes")
         for item in find_story_drift(facts, rows):
-            click.echo(f"! {clean(item.message)}" + (" (bmad board repair)" if item.target_status else ""))
+            click.echo(f"! {printable(item.message)}" + (" (bmad board repair)" if item.target_status else ""))
     for agent, skill in missing:
         click.echo(f"bmad: BMAD's {skill} is not installed for {agent}: bmad doctor", err=True)
     if missing:
@@ -55,20 +56,20 @@ def refuse_duplicates(facts: ProjectFacts, rows: list[Row]) -> None:
 
 
 def _show_story(row: Row, plan: list[PlannedStep], pipeline: str, out: Terminal) -> None:
-    rest = f" is {clean(row.status.raw) or '(empty)'}"
+    rest = f" is {printable(row.status.raw) or '(empty)'}"
     if not plan:
         rest += _WITHOUT_STEPS.get(row.meaning, ": left alone")
     else:
         rest += f"; the {pipeline} pipeline:"
-    click.echo(out.style(cut(clean(row.key), max(12, out.width - len(rest))), "bold") + rest)
+    click.echo(out.style(cut(printable(row.key), max(12, out.width - len(rest))), "bold") + rest)
     if not plan:
         return
     for number, step in enumerate(plan, 1):
         before = f"{step.step.before} before, " if step.step.before else ""
         board = f"board: {before}{step.step.after} after" if step.step.after else "board: unchanged"
-        who = " ".join(filter(None, (f"{step.step.role}:", clean(step.agent), clean(step.model or ""))))
+        who = " ".join(filter(None, (f"{step.step.role}:", printable(step.agent), printable(step.model or ""))))
         click.echo(f"  {number}  {out.style(step.step.name, 'bold')} ({who}); {board}")
-        click.echo("     " + out.style(cut(clean(_call(step)), out.width - 5), "dim"))
+        click.echo("     " + out.style(cut(printable(_call(step)), out.width - 5), "dim"))
     click.echo("")
 
 

@@ -9,8 +9,8 @@ import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
 from ..core.lane_scope import LaneScope
+from ..core.text import printable
 from ..project.config import MAX_PARALLEL
-from ..views.terminal import clean
 from .context import current_project, print_json, terminal
 from .flow_lookup import complete_flow, complete_step, current_flow, read_flows, requested_flow
 from .run_options import RunOptions, file_options
@@ -106,7 +106,7 @@ def _decide(
     at = find_step_index(flow, step)
     status = apply_command(overview.project, flow, step)
     name = status.flow.steps[at].name
-    click.echo(clean(f"{status.flow.name}: step {at + 1}, {name}: {result} ({status.path})"))
+    click.echo(printable(f"{status.flow.name}: step {at + 1}, {name}: {result} ({status.path})"))
     click.echo("\n".join(next_step_lines(next_flow_step(overview.project, status), terminal(ctx))))
 
 

@@ -110,13 +110,13 @@ def complete_asking_story(ctx: click.Context, param: click.Parameter, incomplete
     """Completion must be silent: on any error it returns nothing."""
     from click.shell_completion import CompletionItem
 
+    from ..core.text import printable
     from ..project.root import find_root
-    from ..views.terminal import clean
 
     start = ctx.find_root().params.get("project") or "."
     try:
         first = load_inbox(runs_folder(find_root(start).path)).next_per_story
         found = [asked.question for asked in first if asked.question.story.startswith(incomplete)]
-        return [CompletionItem(one.story, help=clean(one.question[:80])) for one in found[:100]]
+        return [CompletionItem(one.story, help=printable(one.question[:80])) for one in found[:100]]
     except Exception:
         return []

@@ -9,6 +9,7 @@ import click
 
 from ..agents.slash_commands import FOLDERS, SLASH_COMMANDS, SlashCommand, command_path, command_text, is_generated
 from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError
+from ..core.text import printable
 from ..io.files import read_bytes, write_atomic
 from ..project.bmad_install import Era
 from ..project.commands import detect_commands
@@ -17,7 +18,7 @@ from ..project.config_template import render_config
 from ..project.git_excludes import add_excludes, exclude_lines
 from ..project.project import Project
 from ..project.root import CONFIG_NAME, Root, find_work_tree
-from ..views.terminal import Terminal, clean
+from ..views.terminal import Terminal
 from .context import open_tolerant, terminal
 
 # Results of installing a file. KEPT: it is the user's own.
@@ -142,7 +143,7 @@ def init(ctx: click.Context, force: bool, github: bool, dry_run: bool) -> None:
 
 def _header(root: Root) -> str:
     whose = ", the owner of this linked worktree" if root.is_linked else ""
-    return f"in {clean(root.path)}{whose}:"
+    return f"in {printable(root.path)}{whose}:"
 
 
 def _line(root: Root, outcome: FileOutcome, out: Terminal, *, dry_run: bool) -> str:
@@ -151,7 +152,7 @@ def _line(root: Root, outcome: FileOutcome, out: Terminal, *, dry_run: bool) -> 
     path = os.path.relpath(outcome.path, root.path)
     shown = outcome.path if path.startswith("..") else path
     why = f"  ({outcome.why})" if outcome.why else ""
-    return f"  {out.style(what, _COLORS[outcome.result])}{' ' * (width - len(what))}  {clean(shown + why)}"
+    return f"  {out.style(what, _COLORS[outcome.result])}{' ' * (width - len(what))}  {printable(shown + why)}"
 
 
 def _outcomes(project: Project, *, force: bool, dry_run: bool) -> Iterator[FileOutcome]:

@@ -12,6 +12,7 @@ from ..agents.shim import attempt_files
 from ..core.errors import AutopilotError, FileError, UsageError, command
 from ..core.statuses import REVIEW
 from ..core.stop_causes import ABORT, EXTEND, FIX, RETRY, SKIP, StopKind
+from ..core.text import printable
 from ..project.config import load_config
 from ..project.project import Project
 from ..runs.layout import AttemptLocation, find_attempts, runs_folder
@@ -21,7 +22,6 @@ from ..runs.questions import record_answer as record
 from ..runs.supervisor_lock import AUTOPILOT, LockOwner, describe_owner, owner_of_run
 from ..views.agents import coarse_duration
 from ..views.questions import QuestionsView, document, question_block, render
-from ..views.terminal import clean
 from .context import display_path, print_json, terminal
 from .inbox import ProjectInbox, complete_asking_story, find_question, matching_stories, open_question, read_inbox
 from .resume_command import resume_command
@@ -68,19 +68,21 @@ def record_answer(
             f"{describe_owner(at_work)} is at work here", hint="leave --resume out: it goes on by itself"
         )
     done = record(asked.path, reply, AnswerSource.HUMAN)
-    click.echo(f"{clean(done.story)} {done.id}: " + "\n  ".join(map(clean, (done.answer or "").split("\n"))))
+    click.echo(
+        f"{printable(done.story)} {done.id}: " + "\n  ".join(map(printable, (done.answer or "").split("\n")))
+    )
     _deliver(done)
     if resume and not _is_manual_fix(done):
         _resume(ctx, asked)
     for line in _takeover_lines(project_inbox.project, asked, done):
-        click.echo(f"  {clean(line)}")
+        click.echo(f"  {printable(line)}")
     click.echo(_next_text(asked, owner_of_run(project_inbox.project.state_folder, asked.run.id), done))
     after = [
         other for other in project_inbox.inbox.pending if other.question.story == done.story and other != asked
     ]
     if after:
         hint = command("answer", done.story)
-        click.echo(clean(f"{len(after)} more question{'s' * (len(after) != 1)} of this story: {hint}"))
+        click.echo(printable(f"{len(after)} more question{'s' * (len(after) != 1)} of this story: {hint}"))
 
 
 def _deliver(done: RunQuestion) -> None:
@@ -88,7 +90,7 @@ def _deliver(done: RunQuestion) -> None:
     try:
         deliver_answer(done)
     except (AutopilotError, OSError) as error:
-        click.echo(f"it could not be written to {clean(done.state_file)}: {clean(str(error))}", err=True)
+        click.echo(f"it could not be written to {printable(done.state_file)}: {printable(str(error))}", err=True)
 
 
 def _resume(ctx: click.Context, asked: PendingQuestion) -> NoReturn:
@@ -117,13 +119,13 @@ def _next_text(asked: PendingQuestion, at_work: LockOwner | None, done: RunQuest
     next_command = resume_command(asked.run.folder)
     if _is_manual_fix(done):
         row = command("board", "set", done.story, REVIEW)
-        moved = "" if done.about == "workflow" else f"if its row has moved: {clean(row)}\n"
+        moved = "" if done.about == "workflow" else f"if its row has moved: {printable(row)}\n"
         return f"{moved}when it is mended: {next_command}"
     if at_work is None:
         return f"nobody is at work here; to go on: {next_command}"
     if at_work.run and os.path.basename(at_work.run) != asked.run.id and at_work.command != AUTOPILOT:
-        return clean(f"{describe_owner(at_work)} is at work on another run; after that: {next_command}")
-    return clean(f"{describe_owner(at_work)} goes on by itself")
+        return printable(f"{describe_owner(at_work)} is at work on another run; after that: {next_command}")
+    return printable(f"{describe_owner(at_work)} goes on by itself")
 
 
 # bmad answer
@@ -186,7 +188,7 @@ def _prompt(ctx: click.Context, asked: PendingQuestion, inbox: Inbox) -> str:
         problem = answer_problem(asked.question, reply)
         if problem is None:
             return reply
-        click.echo(clean(problem))
+        click.echo(printable(problem))
     raise UsageError(f"no answer in {MAX_TRIES} tries")
 
 
@@ -261,4 +263,4 @@ def _extend_running_call(project_inbox: ProjectInbox, location: AttemptLocation,
         raise AutopilotError(f"{location.name} has no time limit that could be extended")
     set_time_limit(location.folder, limit + more)
     until = time.strftime("%H:%M", time.localtime(started[1] + limit + more))
-    click.echo(clean(f"{location.name} may go on until {until} ({coarse_duration(more)} more)"))
+    click.echo(printable(f"{location.name} may go on until {until} ({coarse_duration(more)} more)"))

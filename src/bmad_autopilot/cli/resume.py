@@ -13,6 +13,7 @@ from ..board.sprint_status import Row, read_board
 from ..core.errors import EXIT_DONE, FileError, UsageError
 from ..core.lane_scope import LaneScope
 from ..core.statuses import DONE
+from ..core.text import printable
 from ..engine.run_setup import ForeignRunActive
 from ..project.project import Project
 from ..runs.checkpoints import refuse_interrupted_fork
@@ -20,7 +21,6 @@ from ..runs.index import Run, find_run, refuse_unreadable, stale_runs, unfinishe
 from ..runs.layout import runs_folder
 from ..runs.legacy_state import EpicStatus, ForeignRun, find_foreign_run, read_epic_state, write_epic_state
 from ..runs.state_file import RunStatus
-from ..views.terminal import clean
 from .context import current_project, display_path, print_json, terminal
 from .control import unpause
 from .run_options import on_blocked
@@ -116,7 +116,7 @@ def _fork_protocol_run(ctx: click.Context, project: Project, at: "Checkpoint", *
     fork = fork_protocol(project, at)
     if not as_json:
         for line in RunLog({}).lines("forked", fork.event_data, time.time()):
-            click.echo(clean(line.word))
+            click.echo(printable(line.word))
     _print_protocol_resume(ctx, project, find_run(runs_folder(project.root.path), fork.run_id), as_json=as_json)
     ctx.exit(EXIT_DONE)
 
@@ -213,14 +213,14 @@ def offer_resume(project: Project, request: "RunRequest") -> Run | None:
     if not found or any(run.target == request.key for run in found):
         return None
     run = found[0]
-    click.echo(clean(f"Run {run.id} of {run.target} was cut short, and still calls itself running."), err=True)
-    choice = _choose(f"Resume it, or stop it and go on with {clean(request.key)}?")
+    click.echo(printable(f"Run {run.id} of {run.target} was cut short, and still calls itself running."), err=True)
+    choice = _choose(f"Resume it, or stop it and go on with {printable(request.key)}?")
     return run if choice == RESUME else None
 
 
 def offer_adoption(left: ForeignRunActive) -> bool:
     """True: adopt the other tool's run. False: it was set to paused."""
-    click.echo(clean(f"{left.message}: {left.found}."), err=True)
+    click.echo(printable(f"{left.message}: {left.found}."), err=True)
     if _choose("Resume it here, or stop it?") == RESUME:
         return True
     pause_left_behind(left.left)

@@ -10,8 +10,8 @@ from ..core.errors import EXIT_DONE, EXIT_HUMAN, UsageError, command
 from ..core.lane_scope import LaneScope
 from ..core.next_action import Action
 from ..core.statuses import DONE
+from ..core.text import printable
 from ..views.format import pluralize
-from ..views.terminal import clean
 from .completion import complete_epic, complete_story
 from .context import ProjectFacts, find_epic, gather_facts_to_act, has_runs
 from .dry_run import show_plan
@@ -141,15 +141,15 @@ def restart(ctx: click.Context, story: str) -> None:
     row = find_row(facts.board, story)
     report = restart_story(facts.project, row.key)
     if report.saved_ref:
-        click.echo(f"saved    {clean(report.saved_ref)}   (git show --stat {clean(report.saved_ref)})")
+        click.echo(f"saved    {printable(report.saved_ref)}   (git show --stat {printable(report.saved_ref)})")
     click.echo(f"files    {pluralize(len(report.files), 'file')} put back")
     for path in report.files[:MOST_FILES]:
-        click.echo(f"           {clean(path)}")
+        click.echo(f"           {printable(path)}")
     if len(report.files) > MOST_FILES:
         click.echo(f"           … {len(report.files) - MOST_FILES} more")
-    click.echo(f"board    {clean(row.key)}: {clean(report.row_before)} → {clean(report.row_after)}")
+    click.echo(f"board    {printable(row.key)}: {printable(report.row_before)} → {printable(report.row_after)}")
     if report.epic:
-        click.echo(f"         {clean(report.epic)}: done → in-progress")
+        click.echo(f"         {printable(report.epic)}: done → in-progress")
     first = (
         "commit what was put back, then " if read_worktree_state(Git(facts.project.root.checkout)).dirty else ""
     )

@@ -16,6 +16,7 @@ from ..agents.verdicts import read_verdict
 from ..board.sprint_status import Row
 from ..core.errors import EXIT_FAILED, AutopilotError, FileError
 from ..core.lane_scope import LaneScope
+from ..core.text import printable
 from ..engine.policy import check_commands, with_base_settings
 from ..engine.run_setup import Caps, DirtyTree, ForeignRunActive
 from ..engine.runner import RunEnd, start_run
@@ -31,7 +32,7 @@ from ..views.autopilot import Estimate, PlannedStory, RunPreview
 from ..views.prompt import TerminalPrompter
 from ..views.run_log import NO_POSITION, RunLog, RunPosition
 from ..views.run_view import EventView, LiveView, LogView, RunView, supports_live_view
-from ..views.terminal import clean, display_width
+from ..views.terminal import display_width
 from ..workflows.plan import PlannedStep, missing_skills, plan_story
 from .context import ProjectFacts, terminal
 from .dry_run import refuse_duplicates
@@ -183,7 +184,7 @@ def _start(project: Project, request: RunRequest, options: RunOptions, view: Run
 
 def _confirm_leaving_out(paths: tuple[str, ...]) -> bool:
     for path in paths[:10]:
-        click.echo(f"  changed: {clean(path)}", err=True)
+        click.echo(f"  changed: {printable(path)}", err=True)
     if len(paths) > 10:
         click.echo(f"  … {len(paths) - 10} more", err=True)
     return click.confirm("These are not committed. Go on, and leave them out of every commit?", err=True)
@@ -209,7 +210,7 @@ def _view(ctx: click.Context, project: Project, rows: list[Row], before: Run | N
     agents = {role: project.config.agent_of(role) for role in ROLES}
     asked_here = out.is_terminal and _is_interactive()
     log = RunLog(agents, position=_position_of(before), language=project.language, shows_questions=not asked_here)
-    keys = min(MAX_KEY_WIDTH, max((display_width(clean(row.key)) for row in rows), default=0))
+    keys = min(MAX_KEY_WIDTH, max((display_width(printable(row.key)) for row in rows), default=0))
     return LiveView(out, log, keys, len(rows)) if supports_live_view(out) else LogView(out, log, keys)
 
 

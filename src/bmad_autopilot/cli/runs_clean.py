@@ -8,6 +8,7 @@ from contextlib import suppress
 import click
 
 from ..core.errors import AutopilotError, UsageError
+from ..core.text import printable
 from ..engine.run_refs import clean_runs, release_refs
 from ..project.root import Root
 from ..runs.index import Run, all_runs, with_target
@@ -18,7 +19,6 @@ from ..runs.supervisor_lock import busy_runs
 from ..views.format import pluralize
 from ..views.runs import SessionRow, render_sessions, sessions_document
 from ..views.terminal import Terminal
-from ..views.terminal import clean as shown
 from .context import print_json
 from .runs import project_root, status_word
 
@@ -70,7 +70,7 @@ def _delete(root: Root, archived: list[Run], *, yes: bool) -> list[Run]:
 
 def _print_moved(moved: list[ExpiredRun], dry_run: bool) -> None:
     for one in moved:
-        click.echo(f"{shown(one.session)}/{shown(one.run)}  {one.reason}")
+        click.echo(f"{printable(one.session)}/{printable(one.run)}  {one.reason}")
     completed, failed = RETENTION_DAYS[RunStatus.COMPLETED], RETENTION_DAYS[RunStatus.FAILED]
     days = f"completed ones stay {completed} days, failed ones {failed}"
     if not moved:
@@ -82,7 +82,7 @@ def _print_moved(moved: list[ExpiredRun], dry_run: bool) -> None:
 
 def _print_deleted(gone: list[Run], dry_run: bool) -> None:
     for run in gone:
-        click.echo(f"{shown(run.session)}/{shown(run.id)}")
+        click.echo(f"{printable(run.session)}/{printable(run.id)}")
     would = "would be deleted" if dry_run else "deleted"
     click.echo(f"{pluralize(len(gone), 'archived run')} {would}")
 
@@ -145,5 +145,5 @@ def archive(ctx: click.Context, name: str) -> None:
     moved = archive_session(runs_folder(root.path), folder_name(name), busy=busy_runs(root.state_folder))
     release_refs(root, [run.id for run in moved])
     for run in moved:
-        click.echo(f"{shown(run.session)}/{shown(run.id)}  {run.state.status.value}")
+        click.echo(f"{printable(run.session)}/{printable(run.id)}  {run.state.status.value}")
     click.echo(f"{pluralize(len(moved), 'run')} moved to the archive; bmad runs --all shows them")

@@ -10,9 +10,10 @@ import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic
 from ..core.lane_scope import LaneScope
+from ..core.text import printable
 from ..project.project import Project
 from ..views.format import LocatedMessage, message_lines
-from ..views.terminal import Terminal, clean, cut
+from ..views.terminal import Terminal, cut
 from ..workflows.plan import PlannedStep, missing_skills, plan_workflow
 from ..workflows.step_entry import parse_variable_options
 from ..workflows.step_file import StepFile, read_step_file
@@ -50,14 +51,14 @@ def warning_lines(notes: Iterable[Diagnostic], out: Terminal) -> Iterable[str]:
 
 def plan_lines(found: StepFile, plan: list[PlannedStep], out: Terminal) -> Iterable[str]:
     steps = f"{len(plan)} step{'s' * (len(plan) != 1)}"
-    yield out.style(clean(found.workflow.name), "bold") + f": {steps}"
+    yield out.style(printable(found.workflow.name), "bold") + f": {steps}"
     for number, one in enumerate(plan, 1):
         step = one.step
         who = "command" if step.command else " ".join(filter(None, (f"{step.role}:", one.agent, one.model)))
         hands_on = f"; hands on {', '.join(step.persist)}" if step.persist else ""
-        yield f"  {number}  {out.style(clean(step.name), 'bold')} ({clean(who)}){hands_on}"
+        yield f"  {number}  {out.style(printable(step.name), 'bold')} ({printable(who)}){hands_on}"
         first = one.prompt if one.prompt is not None else f"(BMAD's {step.skill} is not installed for {one.agent})"
-        yield "     " + out.style(cut(clean(first.strip().partition("\n")[0]), out.width - 5), "dim")
+        yield "     " + out.style(cut(printable(first.strip().partition("\n")[0]), out.width - 5), "dim")
 
 
 def document(found: StepFile, plan: list[PlannedStep]) -> dict[str, object]:

@@ -4,6 +4,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..core.text import clip, without_escapes
+
 MAX_EXCERPT = 6000
 TAIL_LINES = 60
 CONTEXT_LINES = 8
@@ -11,7 +13,6 @@ MAX_LINES = 200_000
 MAX_LINE = 400
 MAX_FAILURE_LINES = 200
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _FAILURE_LINE = re.compile(
     r"\b(?:fail(?:ed|ure|ing)?|error|panic(?:ked)?|exception|assert\w*|not ok|FAIL|ERR!|fatal"
     r"|undefined|traceback)\b|[✕✗✘×●]",
@@ -39,14 +40,14 @@ _VOLATILE = (
 
 def clean_output(output: bytes) -> str:
     """Text without escape sequences; a line that overwrote itself (\\r) shows its last state."""
-    text = _ESCAPE.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
+    text = without_escapes(output.decode("utf-8", "replace")).replace("\r\n", "\n")
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     return "\n".join("".join(c if c.isprintable() or c == "\t" else " " for c in line) for line in lines)
 
 
 def failure_excerpt(text: str) -> str:
     """The lines around the first failure and the last lines; bounded per line and in total."""
-    lines = [line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…" for line in text.rstrip().splitlines()]
+    lines = [clip(line, MAX_LINE) for line in text.rstrip().splitlines()]
     tail = max(0, len(lines) - TAIL_LINES)
     first = next((index for index, line in enumerate(lines[:tail]) if _is_failure_line(line)), None)
     end = "\n".join(lines[tail:])

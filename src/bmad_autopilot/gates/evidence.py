@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..board import markdown
 from ..core.changes import ContentReader, FileChange
 from ..core.step_output import StepOutput
+from ..core.text import one_line
 
 
 class Document(NamedTuple):
@@ -60,6 +61,7 @@ class Evidence(NamedTuple):
 # Objections: reasons not to accept a step.
 
 MAX_NAMES_SHOWN = 5
+MAX_NAME_SHOWN = 120
 
 
 class ObjectionKind(StrEnum):
@@ -91,8 +93,7 @@ def quote(names: Sequence[str]) -> str:
 
 def _plain(name: str) -> str:
     """One line without control characters: paths and task texts come from agents."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in name).replace("`", "'").split())
-    return text if len(text) <= 120 else f"{text[:117]}…"
+    return one_line(name, MAX_NAME_SHOWN).replace("`", "'")
 
 
 # What the story text permits that would otherwise be refused: changing named files, removing tests.

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from ..board.story_file import Finding, StoryFile, StoryVerdict
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, READY
+from ..core.text import clip
 
 MAX_REVIEW = 1024 * 1024
 MAX_SUMMARY = 4000
@@ -181,5 +182,4 @@ def _format_findings(findings: Iterable[Finding]) -> str:
 
 
 def _bounded(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= MAX_SUMMARY else f"{text[: MAX_SUMMARY - 1]}…"
+    return clip(text.strip(), MAX_SUMMARY)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from ..agents.shim.redact import redact
+from ..core.text import without_controls
 from .git import Git, GitError, check_revision
 
 # Author and committer identities.
@@ -38,9 +39,6 @@ _DEFAULT_SUBJECT = "Autopilot"
 
 _OWN_TRAILER = re.compile(rf"(?:{STEP_TRAILER}|{RUN_TRAILER}): \S[^\n]{{0,{MAX_VALUE}}}")
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
-# Control characters, bidirectional marks and lone surrogates.
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-
 _CUT = re.compile("(?<=-{24} )>8(?= -{24})")  # git ignores trailers below such a line
 
 
@@ -76,7 +74,7 @@ def trailer_value(value: str) -> str:
 
 
 def _clean(text: str) -> str:
-    return _CUT.sub("8<", _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
+    return _CUT.sub("8<", without_controls(text, " "))
 
 
 def _check_key(key: str) -> str:

@@ -5,6 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..core.forge_errors import ForgeError, ForgeErrorKind
+from ..core.text import one_line
 
 # Output of `gh api -i`: status line, headers, body; also for an error.
 
@@ -41,7 +42,7 @@ class HttpAnswer(NamedTuple):
         kind = self.headers.get("content-type", "no content type").partition(";")[0]
         raise ForgeError(
             ForgeErrorKind.UNRECOGNIZED,
-            f"GitHub answered with something that is no JSON ({kind}): {clip_line(self.text)}",
+            f"GitHub answered with something that is no JSON ({kind}): {one_line(self.text, MAX_REASON)}",
             status=self.status,
             hint="a proxy may have answered instead; look: gh api user",
         )
@@ -66,13 +67,8 @@ def split_answer(out: bytes, code: int) -> HttpAnswer | None:
     return HttpAnswer(int(status[1]), headers, out[start:], is_whole=code == 0)
 
 
-def clip_line(text: str, most: int = 200) -> str:
-    """Untrusted text as one short printable line for a message."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * most]).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
 MAX_WAIT = 3600.0  # upper bound: GitHub's limits reset within the hour
+MAX_REASON = 200  # characters of an answer that a message quotes
 DEFAULT_WAIT = 60.0  # GitHub's advice if no time is given
 
 _BY_STATUS = {
@@ -121,12 +117,12 @@ def no_answer_error(request: ApiRequest, code: int | None, reason: str) -> Forge
     if code == 1 or code is None:
         return ForgeError(
             ForgeErrorKind.UNAVAILABLE,
-            f"{request.host} cannot be reached ({request.what}): {clip_line(reason) or 'no answer'}",
+            f"{request.host} cannot be reached ({request.what}): {one_line(reason, MAX_REASON) or 'no answer'}",
             hint=f"gh auth status --hostname {request.host}",
         )
     return ForgeError(
         ForgeErrorKind.UNRECOGNIZED,
-        f"gh ended with {code} ({request.what}): {clip_line(reason)}",
+        f"gh ended with {code} ({request.what}): {one_line(reason, MAX_REASON)}",
         hint="gh --version",
     )
 
@@ -164,7 +160,7 @@ def graphql_error(request: ApiRequest, errors: list[Any], answer: HttpAnswer, no
 
 def _graphql_error(request: ApiRequest, error: Any, answer: HttpAnswer, now: float) -> ForgeError:
     error = error if isinstance(error, dict) else {"message": str(error)}
-    reason = clip_line(str(error.get("message", "")))
+    reason = one_line(str(error.get("message", "")), MAX_REASON)
     path = error.get("path")
     where = ".".join(str(part) for part in path[:8]) if isinstance(path, list) else ""
     message = f"{reason or 'no reason given'} ({request.what}{', ' if where else ''}{where})"
@@ -236,10 +232,10 @@ def _error_reason(answer: HttpAnswer) -> str:
     try:
         found = json.loads(answer.body)
     except (ValueError, RecursionError):
-        return clip_line(answer.text)
+        return one_line(answer.text, MAX_REASON)
     if not isinstance(found, dict):
-        return clip_line(answer.text)
+        return one_line(answer.text, MAX_REASON)
     details = found.get("errors")
     parts = [found.get("message"), *(details[:5] if isinstance(details, list) else [])]
     words = (part.get("message") if isinstance(part, dict) else part for part in parts)
-    return clip_line(": ".join(str(word) for word in words if isinstance(word, str) and word), 400)
+    return one_line(": ".join(str(word) for word in words if isinstance(word, str) and word), 400)

@@ -5,9 +5,9 @@ Text for GitHub triggers nothing there: no mentions, no closing of issues, no bo
 the marker by which we find our own comments; and no secrets."""
 
 import re
-import unicodedata
 
 from ..agents.shim.redact import redact
+from ..core.text import visible
 from ..git.history import split_trailers
 
 MAX_LINE = 1000
@@ -17,18 +17,7 @@ MAX_TITLE = 250  # GitHub allows 256
 _CUT = "… ({} letters left out)"
 _CUT_ROOM = len(_CUT) + 12
 
-_ANSI = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
-    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # titles, links
-    "|\x1b[ -/]*[0-~]?"
-)
 _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)", re.DOTALL)
-_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# Invisible characters outside the Unicode categories Cc and Cf: fillers, joiners, variation selectors, tags.
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\ufffe\uffff"
-    "\U000e0000-\U000e0fff]"
-)
 
 _KEY = "[!-;=?-~]{1,300}"  # also matches GitHub's ids: `PRRT_kwDO--x_`, `MDExOlB1bGw=`
 _MARKER = re.compile(f"<!-- bmad-autopilot:{_KEY} -->")
@@ -42,31 +31,18 @@ _CLOSING = re.compile(
 _COMMAND = re.compile(r"^([^\S\n]*)/(?=\S)", re.MULTILINE)
 
 
-class _VisibleCharacters(dict[int, str | None]):
-    """Table for str.translate: drops invisible characters, replaces lone surrogates."""
-
-    def __missing__(self, code: int) -> str | None:
-        letter = chr(code)
-        kind = unicodedata.category(letter)
-        self[code] = found = "\ufffd" if kind == "Cs" else None if kind in ("Cc", "Cf") else letter
-        return found
-
-
-_VISIBLE_CHARACTERS = _VisibleCharacters({9: "\t", 10: "\n"})
-
-
 def clean_text(text: str, limit: int, *, rendered: bool = True) -> str:
     """The visible text, at most `limit` characters. Idempotent. `rendered`: GitHub shows it as Markdown, where
     HTML comments are hidden; in a log or in code they are not."""
-    seen = _visible(text)
+    seen = visible(text)
     lines = (_without_comments(seen) if rendered else seen).split("\n")
     whole = "\n".join(_cut(line.rstrip(), MAX_LINE) for line in lines)
     return _cut(whole.strip("\n"), limit)
 
 
-def one_line(text: str, limit: int) -> str:
+def clean_line(text: str, limit: int) -> str:
     """One visible line, for names and titles."""
-    return _cut(" ".join(_without_comments(_visible(text)).split()), limit)
+    return _cut(" ".join(_without_comments(visible(text)).split()), limit)
 
 
 def marker(key: str) -> str:
@@ -105,26 +81,21 @@ def outgoing_line(text: str) -> str:
 
 def _sanitise(text: str) -> str:
     """Redacts first: neutralising mentions would hide some secrets from the redactor."""
-    return _neutralise(redact(_without_comments(_visible(text))))
+    return _neutralise(redact(_without_comments(visible(text))))
 
 
 def _neutralise(text: str) -> str:
-    visible = _without_comments(_visible(text))
-    visible = _REFERENCE.sub("&amp;", visible)  # `&#64;` is a mention too
-    visible = _MENTION.sub("＠", visible)
-    visible = _CLOSING.sub(_defuse_closing, visible)
-    return _COMMAND.sub(r"\1\\/", visible)
+    shown = _without_comments(visible(text))
+    shown = _REFERENCE.sub("&amp;", shown)  # `&#64;` is a mention too
+    shown = _MENTION.sub("＠", shown)
+    shown = _CLOSING.sub(_defuse_closing, shown)
+    return _COMMAND.sub(r"\1\\/", shown)
 
 
 def _defuse_closing(found: re.Match[str]) -> str:
     """Rewrites `fixes #12` so that no forge acts on it."""
     where = found[3] or found[4]
     return f"{found[1]}{found[2]}no. {found[5]}{f' of {where}' if where else ''}"
-
-
-def _visible(text: str) -> str:
-    text = _BREAKS.sub("\n", _ANSI.sub("", text))
-    return _INVISIBLE.sub("", text.translate(_VISIBLE_CHARACTERS))
 
 
 def _without_comments(text: str) -> str:

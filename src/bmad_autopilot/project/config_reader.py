@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from ..core.errors import FileError, Location
+from ..core.text import clip
 from ..io.files import TextFile, read_text
 from ..io.toml_reader import MAX_TOML, Table, find_line, load_toml
 from .bmad_settings import Setting
@@ -49,7 +50,7 @@ def format_value(value: object) -> str:
     text = (
         f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     )
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clip(text, 60)
 
 
 MAX_VALUE = 4000

@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 from ..core.errors import FileError, Location
 from ..core.stop_causes import StopKind
+from ..core.text import clip, without_controls
 from ..io.json_files import JsonObject, as_count, as_list, as_text, parse_timestamp, read_json_object, to_iso
 
 MAX_TEXT = 20_000
 MAX_OPTION = 500
 MAX_OPTIONS = 20
 CUT = " … [cut]"
-
-# Terminal control characters except line breaks and tabs, bidirectional marks, and surrogates.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _SENTENCES = re.compile(r"(?<=[.!?:]) ")
 
@@ -73,7 +71,7 @@ class RunQuestion(NamedTuple):
 
 def sanitise_text(text: str, limit: int = MAX_TEXT) -> str:
     """Removes control characters, unifies line breaks, truncates with a note."""
-    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    text = without_controls(text).strip()
     return text if len(text) <= limit else text[: limit - len(CUT)] + CUT
 
 
@@ -277,8 +275,7 @@ def _option_problem(options: tuple[str, ...], text: str) -> str | None:
         return None
     if meant:
         return f"{text!r} may mean any of: {'; '.join(meant)}"
-    shown = text if len(text) <= 60 else f"{text[:60]}…"
-    return f"{shown!r} is none of the options: {'; '.join(options)}"
+    return f"{clip(text, 60)!r} is none of the options: {'; '.join(options)}"
 
 
 def match_option(options: tuple[str, ...], text: str) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..core.text import clip, one_line
 from ..io.files import write_atomic
 from .state_file import StepArtefact
 
@@ -144,7 +145,7 @@ def _issues(issues: tuple[str, ...]) -> Iterator[str]:
 
 def _resume(page: StatusPage) -> Iterator[str]:
     if page.resume and page.status != "completed":
-        yield from ("## How to go on", "", "```sh", _one_line(page.resume), "```")
+        yield from ("## How to go on", "", "```sh", one_line(page.resume), "```")
 
 
 def _timestamp(at: float) -> str:
@@ -159,23 +160,19 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _one_line(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
 def _line(text: str) -> str:
     """One line without HTML tags."""
-    return _cut(_one_line(text), MAX_VALUE).replace("<", "&lt;")
+    return one_line(text, MAX_VALUE).replace("<", "&lt;")
 
 
 @lru_cache(maxsize=4096)  # the same names recur after each step
 def _cell(text: str) -> str:
-    short = _cut(_one_line(text), MAX_CELL).replace("<", "&lt;")
+    short = one_line(text, MAX_CELL).replace("<", "&lt;")
     return short.replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")
 
 
 def _code(text: str) -> str:
-    return f"`{_cut(_one_line(text), MAX_CELL).replace('`', chr(39))}`"
+    return f"`{one_line(text, MAX_CELL).replace('`', chr(39))}`"
 
 
 def _plain_name(name: str) -> str:
@@ -185,8 +182,4 @@ def _plain_name(name: str) -> str:
 def _value(value: object) -> str:
     """JSON, which is valid YAML; on one line, so that no value ends the block."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return _cut(text if text.isprintable() else json.dumps(value, default=str), MAX_VALUE)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return clip(text if text.isprintable() else json.dumps(value, default=str), MAX_VALUE)

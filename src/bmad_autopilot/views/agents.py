@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ..agents.adapter import ERROR, NOTE, Agent, AttemptVerdict, Event, Outcome, Spend, Tokens
 from ..agents.attempt import AttemptResult, AttemptState
-from .terminal import Terminal, clean, cut, display_width, pad, wrap
+from ..core.text import printable
+from .terminal import Terminal, cut, display_width, pad, wrap
 
 # One agent call: its header, its events as lines, its result.
 
@@ -62,9 +63,9 @@ def state_words(state: AttemptState, seconds: float) -> str:
 def call_header(view: CallView, out: Terminal) -> Iterator[str]:
     agent = f"{view.agent} ({view.model})" if view.model else view.agent
     words = " · ".join(
-        clean(part) for part in (view.story, view.step, agent, state_words(view.state, view.seconds))
+        printable(part) for part in (view.story, view.step, agent, state_words(view.state, view.seconds))
     )
-    name = clean(view.name)
+    name = printable(view.name)
     if out.is_terminal and display_width(name) + 2 + display_width(words) > out.width:
         yield out.style(cut(name, out.width), "bold")
         yield from wrap(words, out.width, "")
@@ -75,7 +76,7 @@ def call_header(view: CallView, out: Terminal) -> Iterator[str]:
 def readable_lines(agent: Agent, event: Event) -> Iterator[EventLine]:
     """An agent's event as lines, with terminal control characters replaced."""
     for text in agent.format_event(event):
-        yield EventLine(event.at, event.kind, clean(text))
+        yield EventLine(event.at, event.kind, printable(text))
 
 
 def render_event_line(one: EventLine, out: Terminal) -> str:
@@ -97,21 +98,21 @@ def call_footer(end: CallEndView, out: Terminal) -> Iterator[str]:
     yield out.style(first[:length], color) + first[length:]
     yield from lines[1:]
     for denied in verdict.denials:
-        yield from _fit(f"  refused: {clean(denied)}", out)
+        yield from _fit(f"  refused: {printable(denied)}", out)
     for problem in result.problems:
-        yield from _fit(f"  problem: {clean(problem)}", out)
+        yield from _fit(f"  problem: {printable(problem)}", out)
     dropped = (result.events or {}).get("dropped", 0)
     if dropped:
         yield from _fit(f"  {dropped:,} lines of output in the middle were not kept", out)
     if result.kept and isinstance(result.kept.get("ref"), str):
-        yield from _fit(f"  kept: git show --stat {clean(result.kept['ref'])}", out)
+        yield from _fit(f"  kept: git show --stat {printable(result.kept['ref'])}", out)
     for other in result.outside:
-        yield from _fit(f"  changed outside its work tree: {clean(other)}", out)
+        yield from _fit(f"  changed outside its work tree: {printable(other)}", out)
 
 
 def outcome_words(verdict: AttemptVerdict) -> str:
     """`crashed: exit code 3 and not a word`."""
-    said = clean(verdict.message)
+    said = printable(verdict.message)
     word = verdict.outcome.value
     return word if said in ("", word) or verdict.outcome is Outcome.COMPLETED else f"{word}: {said}"
 
@@ -176,32 +177,32 @@ def _agents(agents: list[KnownAgent], out: Terminal) -> Iterator[str]:
         color = "green" if agent.problem is None else "red" if agent.roles else "dim"
         roles = ", ".join(agent.roles)
         found = pad(_installation_text(agent), founds) if roles else cut(_installation_text(agent), founds)
-        yield f"  {pad(clean(agent.name), names)}  {out.style(found, color)}{f'  {roles}' if roles else ''}"
+        yield f"  {pad(printable(agent.name), names)}  {out.style(found, color)}{f'  {roles}' if roles else ''}"
         indent = " " * (names + 4)
         if agent.parked:
             kind, until = agent.parked
-            yield indent + out.style(f"parked until {format_timestamp(until)} ({clean(kind)} limit)", "yellow")
+            yield indent + out.style(f"parked until {format_timestamp(until)} ({printable(kind)} limit)", "yellow")
         if agent.roles and agent.install:
             yield f"{indent}{out.style('fix:', 'bold')} {agent.install}"
 
 
 def _installation_text(agent: KnownAgent) -> str:
-    return clean(agent.problem or agent.version or agent.program)
+    return printable(agent.problem or agent.version or agent.program)
 
 
 def _call(one: OpenCall, out: Terminal) -> Iterator[str]:
     """Never cuts the name, so that it can be copied; what does not fit beside it goes on the next line."""
     call = one.call
     room = out.width if out.is_terminal else sys.maxsize
-    name, words = f"  {clean(call.name)}", clean(one.ended or state_words(call.state, call.seconds))
+    name, words = f"  {printable(call.name)}", printable(one.ended or state_words(call.state, call.seconds))
     if display_width(name) + 2 + display_width(words) <= room:
         yield f"{name}  {out.style(words, COLORS[call.state])}"
     else:
         yield name
         yield "    " + out.style(cut(words, room - 4), COLORS[call.state])
     agent = f"{call.agent} ({call.model})" if call.model else call.agent
-    last = f"   {clean(one.last)}" if one.last else ""
-    yield cut(f"    {clean(call.story)} · {clean(call.step)} · {clean(agent)}{last}", room)
+    last = f"   {printable(one.last)}" if one.last else ""
+    yield cut(f"    {printable(call.story)} · {printable(call.step)} · {printable(agent)}{last}", room)
 
 
 def document(agents: list[KnownAgent], calls: list[OpenCall], more: int) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..core.text import printable
 from ..project.commands import NO_CHECKS
 from .format import fit, money, pluralize
-from .terminal import Terminal, clean, display_width, pad
+from .terminal import Terminal, display_width, pad
 
 LABEL = 9
 MAX_EPICS = 20
@@ -63,10 +64,10 @@ def preview_lines(view: AutopilotPreview, out: Terminal) -> Iterator[str]:
         else "autopilot: no epic is left to begin"
     )
     yield from (out.style(line, "bold") for line in fit(head, out, ""))
-    width = max((display_width(clean(one.key)) for one in view.epics), default=0)
+    width = max((display_width(printable(one.key)) for one in view.epics), default=0)
     for one in view.epics[:MAX_EPICS]:
-        title = f"{clean(one.title)}  " if one.title else ""
-        yield from fit(f"  {pad(clean(one.key), width)}  {title}({clean(one.progress)})", out, " " * 4)
+        title = f"{printable(one.title)}  " if one.title else ""
+        yield from fit(f"  {pad(printable(one.key), width)}  {title}({printable(one.progress)})", out, " " * 4)
     if count > MAX_EPICS:
         yield f"  … {count - MAX_EPICS} more"
     rows = (
@@ -80,13 +81,13 @@ def preview_lines(view: AutopilotPreview, out: Terminal) -> Iterator[str]:
     )
     for label, text in rows:
         if text:
-            yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+            yield from fit(f"  {pad(label, LABEL)} {printable(text)}", out, " " * (LABEL + 3))
     yield from _skipped_epic_lines(view.skipped, out)
 
 
 def _skipped_epic_lines(epics: tuple[SkippedEpic, ...], out: Terminal) -> Iterator[str]:
     for one in epics[:MAX_EPICS]:
-        yield from fit(f"  {clean(one.key)} is left alone: {clean(one.why)}", out, " " * 4)
+        yield from fit(f"  {printable(one.key)} is left alone: {printable(one.why)}", out, " " * 4)
     if len(epics) > MAX_EPICS:
         yield f"  … {len(epics) - MAX_EPICS} more"
 
@@ -109,21 +110,23 @@ def report_lines(view: AutopilotReport, out: Terminal) -> Iterator[str]:
         words = "no epic was merged"
     else:
         words = "nothing can be begun by itself" if view.skipped else "nothing was left to do"
-    yield from (out.style(line, "green" if count else "bold") for line in fit(clean(words), out, ""))
+    yield from (out.style(line, "green" if count else "bold") for line in fit(printable(words), out, ""))
     if view.why:
-        yield from fit(f"  ended: {clean(view.why)}", out, "    ")
+        yield from fit(f"  ended: {printable(view.why)}", out, "    ")
     for lane in view.lanes:
         word, color = _STAGES.get(lane.stage, (lane.stage, ""))
         number = f" (#{lane.pull})" if lane.pull else ""
-        first = f"  {clean(lane.key)}{number} {out.style(word, color) if out.color else word} "
-        yield from fit(f"{first}{clean(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
+        first = f"  {printable(lane.key)}{number} {out.style(word, color) if out.color else word} "
+        yield from fit(f"{first}{printable(lane.why.splitlines()[0]) if lane.why else ''}".rstrip(), out, "    ")
         if lane.help:
-            yield from fit(f"    help: {clean(lane.help)}", out, " " * 10)
+            yield from fit(f"    help: {printable(lane.help)}", out, " " * 10)
     yield from _skipped_epic_lines(view.skipped, out)
-    width = max((display_width(clean(command)) for command, _ in view.next), default=0)
+    width = max((display_width(printable(command)) for command, _ in view.next), default=0)
     for index, (command, purpose) in enumerate(view.next):
         label = pad("next" if index == 0 else "", LABEL)
-        yield from fit(f"  {label} {pad(clean(command), width)}   {clean(purpose)}", out, " " * (LABEL + 5))
+        yield from fit(
+            f"  {label} {pad(printable(command), width)}   {printable(purpose)}", out, " " * (LABEL + 5)
+        )
 
 
 def preview_document(view: AutopilotPreview) -> dict[str, object]:
@@ -170,15 +173,15 @@ class RunPreview(NamedTuple):
 
 
 def run_preview_lines(view: RunPreview, out: Terminal) -> Iterator[str]:
-    yield from (out.style(line, "bold") for line in fit(clean(view.title), out, ""))
-    keys = max((display_width(clean(story.key)) for story in view.stories), default=0)
+    yield from (out.style(line, "bold") for line in fit(printable(view.title), out, ""))
+    keys = max((display_width(printable(story.key)) for story in view.stories), default=0)
     for story in view.stories[:MAX_STORIES]:
-        words = f"{clean(story.status)}: {clean(' → '.join(story.steps)) or 'nothing to do'}"
-        yield from fit(f"  {pad(clean(story.key), keys)}  {words}", out, " " * 4)
+        words = f"{printable(story.status)}: {printable(' → '.join(story.steps)) or 'nothing to do'}"
+        yield from fit(f"  {pad(printable(story.key), keys)}  {words}", out, " " * 4)
     if len(view.stories) > MAX_STORIES:
         yield f"  … {len(view.stories) - MAX_STORIES} more"
     for label, text in _facts(view):
-        yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
+        yield from fit(f"  {pad(label, LABEL)} {printable(text)}", out, " " * (LABEL + 3))
 
 
 def _facts(view: RunPreview) -> Iterator[tuple[str, str]]:

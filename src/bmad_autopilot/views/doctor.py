@@ -5,7 +5,8 @@ from enum import Enum
 from textwrap import wrap
 from typing import NamedTuple
 
-from .terminal import Terminal, clean, display_width
+from ..core.text import printable
+from .terminal import Terminal, display_width
 
 
 class CheckState(Enum):
@@ -36,13 +37,13 @@ _MARK_WIDTH = max(len(mark) for mark, _ in _MARKS.values())
 
 
 def render(checks: list[DoctorCheck], out: Terminal) -> Iterator[str]:
-    names = max((display_width(clean(check.name)) for check in checks), default=0)
+    names = max((display_width(printable(check.name)) for check in checks), default=0)
     narrow = out.width < MIN_COLUMN_WIDTH  # the finding goes below the name, not beside it
     indent = " " * (_MARK_WIDTH + 2 + (0 if narrow else names + 2))
     for check in checks:
         mark, color = _MARKS[check.state]
         head = out.style(mark, color) + " " * (_MARK_WIDTH - len(mark))
-        name = clean(check.name)
+        name = printable(check.name)
         lines = [indent + line for line in _lines(check.found, max(out.width - len(indent), 20))]
         if narrow:
             yield f"{head}  {name}"
@@ -58,14 +59,14 @@ def render(checks: list[DoctorCheck], out: Terminal) -> Iterator[str]:
 def _lines(text: str, room: int) -> Iterator[str]:
     """Breaks at spaces only, so that paths stay whole."""
     for line in text.splitlines():
-        yield from wrap(clean(line), room, break_long_words=False, break_on_hyphens=False)
+        yield from wrap(printable(line), room, break_long_words=False, break_on_hyphens=False)
 
 
 def _fix(text: str, indent: str, out: Terminal) -> Iterator[str]:
     """Not wrapped, so that it can be copied."""
     first, *more = text.splitlines()
-    yield f"{indent}{out.style('fix:', 'bold')} {clean(first)}"
-    yield from (f"{indent}     {clean(line.strip())}" for line in more)
+    yield f"{indent}{out.style('fix:', 'bold')} {printable(first)}"
+    yield from (f"{indent}     {printable(line.strip())}" for line in more)
 
 
 def _summary(checks: list[DoctorCheck], out: Terminal) -> str:

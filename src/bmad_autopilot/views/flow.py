@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from ..core.errors import Diagnostic
 from ..core.flow_state import LastSession
+from ..core.text import printable
 from .format import LocatedMessage, message_lines
 from .status import NextStep
-from .terminal import Terminal, clean, cut, display_width, pad, wrap
+from .terminal import Terminal, cut, display_width, pad, wrap
 
 FLOW_DONE, SKIPPED, NOT_NEEDED, CURRENT, UPCOMING = "done", "skipped", "left-out", "current", "to-come"
 MAX_DECISIONS = 5
@@ -99,25 +100,25 @@ def _item(note: Diagnostic) -> LocatedMessage:
 
 
 def _head(view: FlowView, out: Terminal) -> Iterator[str]:
-    title, more = clean(view.name or "no flow"), clean(view.description)
+    title, more = printable(view.name or "no flow"), printable(view.description)
     whole = f"{title}   {more}" if more else title
     if display_width(whole) <= out.width:
         yield out.style(title, "bold") + whole[len(title) :]
     else:
         yield out.style(cut(title, out.width), "bold")
         yield cut(more, out.width)
-    yield from (out.style(line, "dim") for line in wrap(clean(view.why), out.width, ""))
+    yield from (out.style(line, "dim") for line in wrap(printable(view.why), out.width, ""))
 
 
 def _steps(view: FlowView, out: Terminal) -> Iterator[str]:
-    width = min(MAX_NAME_WIDTH, max(display_width(clean(step.name)) for step in view.steps))
+    width = min(MAX_NAME_WIDTH, max(display_width(printable(step.name)) for step in view.steps))
     digits = len(str(view.steps[-1].number))
     for step in view.steps:
         mark = _MARKS[step.mark][0 if out.unicode else 1]
-        name = pad(clean(step.name), width)
+        name = pad(printable(step.name), width)
         head = f"  {mark} {step.number:>{digits}}  {name}"
         room = out.width - display_width(head) - 2
-        text = cut(clean(" ".join(filter(None, (step.completed, step.text)))), room) if room > 8 else ""
+        text = cut(printable(" ".join(filter(None, (step.completed, step.text)))), room) if room > 8 else ""
         shown = f"{out.style(head, _COLORS[step.mark])}  {text}".rstrip()
         yield shown if text else out.style(head.rstrip(), _COLORS[step.mark])
 
@@ -158,7 +159,7 @@ def _current(now: CurrentStep, show_all: bool) -> Iterator[tuple[str, str]]:
 
 
 def _fact(label: str, text: str, out: Terminal) -> Iterator[str]:
-    lines = wrap(clean(text), max(20, out.width - LABEL_WIDTH - 3), "")
+    lines = wrap(printable(text), max(20, out.width - LABEL_WIDTH - 3), "")
     color = "red" if label in ("failed", "blocker") else "yellow" if label in ("asks", "place") else "bold"
     yield f"  {out.style(pad(label, LABEL_WIDTH), color)} {lines[0]}"
     yield from (" " * (LABEL_WIDTH + 3) + line for line in lines[1:])
@@ -166,17 +167,18 @@ def _fact(label: str, text: str, out: Terminal) -> Iterator[str]:
 
 def next_step_lines(next: NextStep, out: Terminal) -> Iterator[str]:
     """Never wraps a command, so that it can be copied; a purpose that does not fit goes below."""
-    lines = wrap(clean(next.sentence), max(20, out.width - 8), "")
+    lines = wrap(printable(next.sentence), max(20, out.width - 8), "")
     yield f"  {out.style('next', 'bold')}  {lines[0]}"
     yield from (" " * 8 + line for line in lines[1:])
-    width = max((display_width(clean(command)) for command, _ in next.commands), default=0)
-    for command, purpose in next.commands:
-        line = " " * 8 + out.style(clean(command), "bold")
+    commands = [(printable(command), printable(purpose)) for command, purpose in next.commands]
+    width = max((display_width(command) for command, _ in commands), default=0)
+    for command, purpose in commands:
+        line = " " * 8 + out.style(command, "bold")
         if 8 + width + 3 + display_width(purpose) <= out.width:
-            yield f"{line}{' ' * (width - display_width(clean(command)) + 3)}{out.style(clean(purpose), 'dim')}"
+            yield f"{line}{' ' * (width - display_width(command) + 3)}{out.style(purpose, 'dim')}"
         else:
             yield line
-            yield from (out.style(more, "dim") for more in wrap(" " * 10 + clean(purpose), out.width, " " * 10))
+            yield from (out.style(more, "dim") for more in wrap(" " * 10 + purpose, out.width, " " * 10))
 
 
 # JSON
@@ -249,17 +251,17 @@ class ListedFlow(NamedTuple):
 
 
 def render_flow_list(flows: Sequence[ListedFlow], why: str, out: Terminal) -> Iterator[str]:
-    width = max((display_width(clean(flow.name)) for flow in flows), default=0)
+    width = max((display_width(printable(flow.name)) for flow in flows), default=0)
     for flow in flows:
         mark = ">" if flow.chosen else " "
         fits = ", fits too" if flow.fits and not flow.chosen else ""
         own = f", {flow.file}" if flow.file else ""
-        head = f"{mark} {out.style(pad(clean(flow.name), width), 'bold')}  "
-        yield head + cut(clean(f"{flow.description}{own}{fits}"), max(20, out.width - width - 4))
-        steps = " · ".join(f"{number} {clean(name)}" for number, name in enumerate(flow.steps, 1))
+        head = f"{mark} {out.style(pad(printable(flow.name), width), 'bold')}  "
+        yield head + cut(printable(f"{flow.description}{own}{fits}"), max(20, out.width - width - 4))
+        steps = " · ".join(f"{number} {printable(name)}" for number, name in enumerate(flow.steps, 1))
         indent = " " * (width + 4)
         yield from (out.style(line, "dim") for line in wrap(indent + steps, out.width, indent))
-    yield from wrap(clean(why), out.width, "")
+    yield from wrap(printable(why), out.width, "")
 
 
 def flow_list_document(flows: Sequence[ListedFlow], why: str) -> dict[str, object]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
-from .terminal import Terminal, clean, cut, display_width, pad, wrap
+from ..core.text import clip, printable
+from .terminal import Terminal, cut, display_width, pad, wrap
 
 
 def clock(at: float) -> str:
@@ -77,7 +78,7 @@ def most_relevant_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and lines[0].startswith(_TRACEBACK):
         lines = [lines[-1]] if len(lines) > 1 else []
-    return clip(lines[0].removeprefix("- ")) if lines else ""
+    return clip(lines[0].removeprefix("- "), MAX_TEXT) if lines else ""
 
 
 def failed_checks(data: Data) -> str:
@@ -86,16 +87,12 @@ def failed_checks(data: Data) -> str:
     words = [
         f"{command} (" + ("did not end" if exit is None else f"exit code {exit}") + ")" for command, exit in failed
     ]
-    return clip(", ".join(words) + (" fails" if len(words) == 1 else " fail")) if words else ""
+    return clip(", ".join(words) + (" fails" if len(words) == 1 else " fail"), MAX_TEXT) if words else ""
 
 
 def first_line(text: str) -> str:
     lines = (line.strip() for line in text.splitlines())
-    return clip(next((line for line in lines if line), ""))
-
-
-def clip(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+    return clip(next((line for line in lines if line), ""), MAX_TEXT)
 
 
 def resume_banner(language: str, run: str = "", step: int = 0, total: int = 0) -> str:
@@ -140,28 +137,30 @@ def message_lines(items: Iterable[LocatedMessage], out: Terminal) -> Iterator[st
     for item in items:
         if item.location.file != file:
             file = item.location.file
-            yield out.style(cut(clean(file), out.width), "bold")
+            yield out.style(cut(printable(file), out.width), "bold")
         yield from _lines(item, out)
 
 
 def _compiler_lines(item: LocatedMessage, out: Terminal) -> Iterator[str]:
     label = out.style(item.label, item.color) + ": " if item.label else ""
-    yield f"{clean(str(item.location))}: {label}{clean(item.message)}"
+    yield f"{printable(str(item.location))}: {label}{printable(item.message)}"
     if item.help:
-        yield f"    help: {clean(item.help)}"
+        yield f"    help: {printable(item.help)}"
 
 
 def _lines(item: LocatedMessage, out: Terminal) -> Iterator[str]:
     line = f"{item.location.line or '':>5}"
     label = f"{item.label}: " if item.label else ""
-    text = wrap(label + clean(item.message), max(20, out.width - 7), "")
+    text = wrap(label + printable(item.message), max(20, out.width - 7), "")
     first = text[0]
     if label:
         first = out.style(item.label, item.color) + first[len(item.label) :]
     yield f"{out.style(line, 'dim')}  {first}"
     yield from (f"       {more}" for more in text[1:])
     if item.help:
-        yield from (f"       {more}" for more in wrap(f"help: {clean(item.help)}", max(20, out.width - 7), "  "))
+        yield from (
+            f"       {more}" for more in wrap(f"help: {printable(item.help)}", max(20, out.width - 7), "  ")
+        )
 
 
 # Lines of a run's log.
@@ -186,18 +185,18 @@ class LogLine(NamedTuple):
 def render_log_line(line: LogLine, out: Terminal, key_width: int) -> list[str]:
     """Wraps on a terminal, one line in a pipe; control characters are replaced."""
     head = _head(line, out, key_width)
-    word, text = clean(line.word), clean(line.text)
+    word, text = printable(line.word), printable(line.text)
     whole = f"{head}  {word}  {text}" if text else f"{head}  {word}"
     shown = fit(whole, out, " " * 10)
     if out.color:
         shown[0] = _styled(shown[0], head, word, line.color, out)
     for more in line.block:
-        shown += fit_block_line(clean(more), out, 4)
+        shown += fit_block_line(printable(more), out, 4)
     return shown
 
 
 def _head(line: LogLine, out: Terminal, key_width: int) -> str:
-    parts = [clock(line.at), *(clean(part) for part in (line.story, line.step) if part)]
+    parts = [clock(line.at), *(printable(part) for part in (line.story, line.step) if part)]
     if not out.is_terminal or out.width >= MIN_ALIGNED_WIDTH:
         widths = (0, *(width for part, width in ((line.story, key_width), (line.step, STEP_WIDTH)) if part))
         parts = [pad(part, max(width, display_width(part))) for part, width in zip(parts, widths, strict=True)]

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from ..core.errors import Location
 from ..core.estimates import Range
+from ..core.text import printable
 from .format import fit, money, pluralize
-from .terminal import Terminal, clean, display_width, pad
+from .terminal import Terminal, display_width, pad
 
 # The chart: one bar per epic.
 
@@ -23,7 +24,7 @@ class Bar(NamedTuple):
 
 def chart(bars: Sequence[Bar], length: float, scale: tuple[str, str], out: Terminal) -> list[str]:
     """A scale line, then one line per bar."""
-    labels = min(MAX_LABEL_WIDTH, max((display_width(clean(bar.label)) for bar in bars), default=0))
+    labels = min(MAX_LABEL_WIDTH, max((display_width(printable(bar.label)) for bar in bars), default=0))
     width = max(MIN_BAR_WIDTH, min(out.width, 120) - labels - 4)
     first, last = scale
     gap = max(1, width - display_width(first) - display_width(last))
@@ -31,7 +32,7 @@ def chart(bars: Sequence[Bar], length: float, scale: tuple[str, str], out: Termi
     for bar in bars:
         cells = _cells(bar.intervals, length, width, out)
         shown = out.style(cells, "yellow" if bar.is_strong else "cyan")
-        lines.append(f"  {pad(clean(bar.label), labels)}  {shown}".rstrip())
+        lines.append(f"  {pad(printable(bar.label), labels)}  {shown}".rstrip())
     return lines
 
 
@@ -147,16 +148,16 @@ def render(view: PlanView, out: Terminal) -> Iterator[str]:
     yield from _pending(view, out)
     for mark, described in ((">", _advice(view)), ("!", _problems(view))):
         for line in described:
-            yield from fit(f"  {mark} {clean(line)}", out, " " * 4)
+            yield from fit(f"  {mark} {printable(line)}", out, " " * 4)
 
 
 def _epics(view: PlanView, out: Terminal) -> Iterator[str]:
-    width = max(display_width(clean(epic.key)) for epic in view.epics)
+    width = max(display_width(printable(epic.key)) for epic in view.epics)
     for epic in view.epics[:MAX_EPICS]:
-        title = f"{clean(epic.title)}, " if epic.title else ""
+        title = f"{printable(epic.title)}, " if epic.title else ""
         text = f"{title}{pluralize(epic.stories, 'story')}, {duration(epic.seconds.middle)}"
         text += _dependency_text([wait for wait in epic.waits if wait.is_direct])
-        yield from fit(f"  {pad(clean(epic.key), width)}  {text}", out, " " * 4)
+        yield from fit(f"  {pad(printable(epic.key), width)}  {text}", out, " " * 4)
     yield from _more(len(view.epics) - MAX_EPICS, "bmad plan --json has them all")
 
 
@@ -167,7 +168,7 @@ def _dependency_text(waits: Sequence[EpicWait]) -> str:
         place = wait.location._replace(file=os.path.basename(wait.location.file)) if wait.location else ""
         named.setdefault(str(place), []).append(wait.epic)
     parts = [", ".join(epics) + (f" ({place})" if place else "") for place, epics in named.items()]
-    return f"; after {clean(', '.join(parts))}" if parts else ""
+    return f"; after {printable(', '.join(parts))}" if parts else ""
 
 
 def _chart(view: PlanView, out: Terminal) -> list[str]:
@@ -194,13 +195,13 @@ def _facts(view: PlanView) -> Iterator[tuple[str, str]]:
     if view.mode != "order" and len(chain) > 1:
         more = f" … {chain[-1]}" if len(chain) > MAX_PROBLEMS else ""
         named = chain[:MAX_PROBLEMS] if not more else chain[: MAX_PROBLEMS - 1]
-        yield "longest", clean(" → ".join(named) + more)
+        yield "longest", printable(" → ".join(named) + more)
 
 
 def _pending(view: PlanView, out: Terminal) -> Iterator[str]:
     for key, pull in view.pending[:MAX_EPICS]:
         described = f"pull request #{pull} is open" if pull else "its stories are over"
-        yield from fit(f"  {clean(key)}: {described}; it comes first", out, "    ")
+        yield from fit(f"  {printable(key)}: {described}; it comes first", out, "    ")
     if view.skipped:
         left = pluralize(view.skipped, "further epic")
         text = f"  {left} {'is' if view.skipped == 1 else 'are'} left alone: bmad autopilot --dry-run says why"

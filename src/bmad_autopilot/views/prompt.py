@@ -11,12 +11,12 @@ from types import FrameType
 from typing import Any
 
 from ..core.stop_causes import StopKind
+from ..core.text import printable
 from ..engine.waiting import FileWatch
 from ..runs.question_file import RunQuestion, answer_problem
 from .format import fit, fit_block_line
 from .questions import MARGIN, question_lines
 from .run_view import LogView
-from .terminal import clean
 
 MAX_TRIES = 20
 MAX_LINE = 64 * 1024
@@ -52,20 +52,20 @@ class TerminalPrompter:
                 return None
             if answered():
                 self._view.print_lines(
-                    fit(clean(f"no longer asked here; not used: {reply}"), self._view.out, "  ")
+                    fit(printable(f"no longer asked here; not used: {reply}"), self._view.out, "  ")
                 )
                 return None
             problem = answer_problem(asked, reply)
             if problem is None:
                 return reply
-            self._view.print_lines(fit(clean(problem), self._view.out, "  "))
+            self._view.print_lines(fit(printable(problem), self._view.out, "  "))
         return None
 
     def _show(self, asked: RunQuestion) -> None:
         out = self._view.out
         out.remeasure()
         margin = 0 if asked.kind is StopKind.INTERVENTION else 2
-        shown = [text for line in question_lines(asked) for text in fit_block_line(clean(line), out, margin)]
+        shown = [text for line in question_lines(asked) for text in fit_block_line(printable(line), out, margin)]
         self._view.print_lines(["", *shown])
 
     def _read_line(self, asked: RunQuestion, answered: IsAnswered, files: FileWatch | None) -> str | None:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..core.text import printable
 from ..github.approval import Ruling
 from ..github.forge import Pull
 from .format import clock_or_date, fit
-from .terminal import Terminal, clean
+from .terminal import Terminal
 
 _CI = {
     "green": ("checks passed", "green"),
@@ -44,15 +45,17 @@ def render(pulls: Sequence[PullRow], out: Terminal) -> Iterator[str]:
         yield "no pull request of an epic is open"
     for one in pulls:
         draft = " (draft)" if one.is_draft else ""
-        head = f"#{one.number}  {clean(one.title)}{draft}"
+        head = f"#{one.number}  {printable(one.title)}{draft}"
         yield from (out.style(line, "bold") for line in fit(head, out, "    "))
         words, color = _CI.get(one.ci, (one.ci, ""))
         parts = [out.style(words, color), _review(one), _threads(one)]
         yield from fit(f"    {' · '.join(parts)}", out, "    ")
-        yield from fit(f"    {clean(one.head_ref)} → {clean(one.base_ref)}   {clean(one.url)}", out, "    ")
+        yield from fit(
+            f"    {printable(one.head_ref)} → {printable(one.base_ref)}   {printable(one.url)}", out, "    "
+        )
         if one.waits_for:
             yield from fit(
-                f"    waits for {clean(one.waits_for.splitlines()[0])}   ({clean(one.run)})", out, "    "
+                f"    waits for {printable(one.waits_for.splitlines()[0])}   ({printable(one.run)})", out, "    "
             )
         elif not one.run:
             yield from fit(
@@ -62,8 +65,8 @@ def render(pulls: Sequence[PullRow], out: Terminal) -> Iterator[str]:
 
 def _review(one: PullRow) -> str:
     if one.objected_by:
-        return f"changes asked for by {clean(', '.join(one.objected_by))}"
-    return f"approved by {clean(', '.join(one.approved_by))}" if one.approved_by else "not approved"
+        return f"changes asked for by {printable(', '.join(one.objected_by))}"
+    return f"approved by {printable(', '.join(one.approved_by))}" if one.approved_by else "not approved"
 
 
 def _threads(one: PullRow) -> str:
@@ -82,7 +85,7 @@ def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterato
     words, color = _RULINGS[ruling.word]
     yield out.style(f"#{pull.number} {words}", color, "bold")
     for reason in ruling.reasons:
-        yield from fit(f"  {clean(reason)}", out, "    ")
+        yield from fit(f"  {printable(reason)}", out, "    ")
     if ruling.again_at > now:
         yield f"  look again {clock_or_date(ruling.again_at, now)}"
 

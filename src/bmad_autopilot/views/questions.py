@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from ..core.errors import command
 from ..core.stop_causes import CAUSE_MENUS, Cause, StopKind
+from ..core.text import printable
 from ..runs.question_file import RunQuestion, can_be_numbered, clip_question, option_letter
 from ..runs.supervisor_lock import LockOwner, describe_owner
 from .agents import coarse_duration
-from .terminal import Terminal, clean, cut, display_width, wrap
+from .terminal import Terminal, cut, display_width, wrap
 
 # The decision block: a letter per option, and the recommendation.
 
@@ -134,10 +135,10 @@ class QuestionsView(NamedTuple):
 def render(view: QuestionsView, out: Terminal) -> Iterator[str]:
     for waiting in view.questions:
         yield from question_block(waiting, out, MAX_CONTEXT_LINES)
-        yield f"  {out.style('→', 'cyan')} {clean(waiting.command)}"
+        yield f"  {out.style('→', 'cyan')} {printable(waiting.command)}"
         yield ""
     for problem in view.unreadable:
-        first, *more = _fit(f"! {clean(problem)}", out, "  ")
+        first, *more = _fit(f"! {printable(problem)}", out, "  ")
         yield out.style(first[0], "yellow") + first[1:]
         yield from more
     yield from _fit(_summary(view), out, "  ")
@@ -151,8 +152,8 @@ def question_block(waiting: OpenQuestion, out: Terminal, most: int | None = None
     if waiting.remaining:
         words.append(f"{waiting.remaining} more after it")
     story, details = (
-        clean(intervention_heading(asked) if is_choice else asked.story),
-        " · ".join(clean(word) for word in words if word),
+        printable(intervention_heading(asked) if is_choice else asked.story),
+        " · ".join(printable(word) for word in words if word),
     )
     if out.is_terminal and display_width(story) + 2 + display_width(details) > out.width:
         yield out.style(cut(story, out.width), "bold")
@@ -166,7 +167,7 @@ def question_block(waiting: OpenQuestion, out: Terminal, most: int | None = None
         yield out.style(line, "dim")
     if is_choice:
         yield from question
-        yield from (text for line in option_lines(asked) for text in _fit(f"  {clean(line)}", out, " " * 6))
+        yield from (text for line in option_lines(asked) for text in _fit(f"  {printable(line)}", out, " " * 6))
     else:
         yield from _options(asked, out)
 
@@ -176,15 +177,15 @@ def _options(asked: RunQuestion, out: Terminal) -> Iterator[str]:
     for number, option in enumerate(asked.options, 1):
         mark = f"{number:>2}  " if numbered else " -  "
         recommended = "  (recommended)" if option == asked.recommended else ""
-        yield from _fit(f"    {mark}{clean(option)}{recommended}", out, " " * 8)
+        yield from _fit(f"    {mark}{printable(option)}{recommended}", out, " " * 8)
     if asked.recommended and asked.recommended not in asked.options:
-        yield from _fit(f"    recommended: {clean(asked.recommended)}", out, " " * 6)
+        yield from _fit(f"    recommended: {printable(asked.recommended)}", out, " " * 6)
 
 
 def _text(text: str, out: Terminal, most: int | None) -> Iterator[str]:
     lines = text.expandtabs(4).split("\n") if text else []
     for line in lines[:most]:
-        yield from _fit(f"  {clean(line)}", out, "  ")
+        yield from _fit(f"  {printable(line)}", out, "  ")
     if most is not None and len(lines) > most:
         yield f"  … {len(lines) - most} more lines"
 
@@ -200,7 +201,7 @@ def _summary(view: QuestionsView) -> str:
     head = f"{count} question{'s' * (count != 1)} open"
     if view.owner is None:
         return f"{head}; nobody is at work here: answer, then {view.resume_command}"
-    return f"{head}; {clean(describe_owner(view.owner))} goes on by itself when it is answered"
+    return f"{head}; {printable(describe_owner(view.owner))} goes on by itself when it is answered"
 
 
 def document(view: QuestionsView) -> dict[str, object]:

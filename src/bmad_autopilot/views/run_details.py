@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..core.changes import FileChange
+from ..core.text import clip, printable
 from ..core.transitions import TABLE, Rule
 from ..io.json_files import to_iso
 from ..runs.checkpoint_protocol import ProtocolResume
@@ -13,7 +14,7 @@ from ..runs.checkpoints import Checkpoint, CheckpointDifference, CheckpointDiffe
 from ..runs.timeline import JournalDecision
 from .format import clock, fit, pluralize, resume_banner
 from .runs import short_timestamp
-from .terminal import Terminal, clean, cut, display_width, pad
+from .terminal import Terminal, cut, display_width, pad
 
 MAX_DIFFERENCES = 40  # listed per section
 MAX_VALUE = 200
@@ -34,7 +35,7 @@ def render_diff(view: DiffView, out: Terminal) -> Iterator[str]:
     for sign, color, one in (("−", "red", view.before), ("+", "green", view.after)):
         story = f" of {one.story}" if one.story else ""
         text = f"{one.id}  {one.run}  step {one.step} {one.name}{story}  {short_timestamp(one.at, view.now)}"
-        lines = fit(f"{sign} {clean(text)}", out, "  ")
+        lines = fit(f"{sign} {printable(text)}", out, "  ")
         yield out.style(lines[0], color)
         yield from lines[1:]
     found = view.differences
@@ -63,7 +64,7 @@ def _section(title: str, found: tuple[CheckpointDifference, ...], out: Terminal)
             text, color = f"~ {one.name}: its content", "yellow"
         else:
             text, color = f"~ {one.name}: {_value(one.before)} → {_value(one.after)}", "yellow"
-        lines = fit(f"  {clean(text)}", out, "      ")
+        lines = fit(f"  {printable(text)}", out, "      ")
         yield out.style(lines[0][:3], color) + lines[0][3:]
         yield from lines[1:]
     if len(found) > MAX_DIFFERENCES:
@@ -73,7 +74,7 @@ def _section(title: str, found: tuple[CheckpointDifference, ...], out: Terminal)
 def _files(view: DiffView, out: Terminal) -> Iterator[str]:
     if view.files is None:
         yield ""
-        yield from fit(f"files: {clean(view.files_problem)}", out, "  ")
+        yield from fit(f"files: {printable(view.files_problem)}", out, "  ")
         return
     if not view.files:
         return
@@ -81,21 +82,20 @@ def _files(view: DiffView, out: Terminal) -> Iterator[str]:
     for one in view.files[:MAX_DIFFERENCES]:
         lines = f" (+{one.added} −{one.removed})" if one.added is not None else " (binary)"
         name = f"{one.renamed_from} → {one.path}" if one.renamed_from else one.path
-        yield from fit(f"  {_LETTERS.get(one.kind.value, '?')} {clean(name)}{lines}", out, "      ")
+        yield from fit(f"  {_LETTERS.get(one.kind.value, '?')} {printable(name)}{lines}", out, "      ")
     if len(view.files) > MAX_DIFFERENCES:
         yield f"  … {len(view.files) - MAX_DIFFERENCES} more"
     trees = f"git diff {(view.before.tree or '')[:12]} {(view.after.tree or '')[:12]}"
-    yield f"  {out.style('→', 'cyan')} {clean(trees)}"
+    yield f"  {out.style('→', 'cyan')} {printable(trees)}"
 
 
 def _sha(value: object) -> str:
-    return clean(str(value)[:7]) if value else "nothing"
+    return printable(str(value)[:7]) if value else "nothing"
 
 
 def _value(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = " ".join(text.split()) if text else '""'
-    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+    return clip(" ".join(text.split()), MAX_VALUE) if text else '""'
 
 
 def diff_document(view: DiffView) -> dict[str, object]:
@@ -142,7 +142,7 @@ def render_why(view: WhyView, out: Terminal) -> Iterator[str]:
     first = view.decisions[0]
     about = f"step {first.step} {first.name}" if first.step else "before the first step"
     story = f" of {first.story}" if first.story and first.step else ""
-    yield from (out.style(line, "bold") for line in fit(clean(f"{view.run}: {about}{story}"), out, "  "))
+    yield from (out.style(line, "bold") for line in fit(printable(f"{view.run}: {about}{story}"), out, "  "))
     for one in view.decisions[-MAX_DECISIONS:]:
         yield ""
         yield from _decision(one, out)
@@ -155,13 +155,13 @@ def render_why(view: WhyView, out: Terminal) -> Iterator[str]:
 def _decision(one: JournalDecision, out: Terminal) -> Iterator[str]:
     rule = _RULES.get(one.rule)
     action = action_text(rule) if rule else f"{one.did}, by a row that this version has no more"
-    lines = fit(clean(f"{clock(one.at)}  {one.rule} → {action}"), out, " " * 10)
+    lines = fit(printable(f"{clock(one.at)}  {one.rule} → {action}"), out, " " * 10)
     yield out.style(lines[0][:8], "dim") + lines[0][8:]
     yield from lines[1:]
     if rule:
         yield from fit(" " * 10 + f"row    {condition_text(rule) or 'nothing above it fitted'}", out, " " * 17)
     facts = ", ".join(f"{name}: {_word(value)}" for name, value in one.facts.items())
-    yield from fit(" " * 10 + f"facts  {clean(facts) or 'all as usual'}", out, " " * 17)
+    yield from fit(" " * 10 + f"facts  {printable(facts) or 'all as usual'}", out, " " * 17)
 
 
 def action_text(rule: Rule) -> str:
@@ -216,7 +216,7 @@ MAX_CHECKPOINTS = 60
 
 def render_checkpoints(found: list[Checkpoint], out: Terminal, folder: str) -> Iterator[str]:
     if not found:
-        yield f"no checkpoint is recorded below {clean(folder)} yet: each completed step makes one"
+        yield f"no checkpoint is recorded below {printable(folder)} yet: each completed step makes one"
         return
     ids = _short_ids(found)
     shown = found[:MAX_CHECKPOINTS]
@@ -225,7 +225,9 @@ def render_checkpoints(found: list[Checkpoint], out: Terminal, folder: str) -> I
     times = [short_timestamp(one.at, time.time()) for one in shown]
     for one, at in zip(shown, times, strict=True):
         when = pad(at, max(map(len, times)))
-        step = f"step {one.step:>{digits}}  {clean(one.name)}" + (f" of {clean(one.story)}" if one.story else "")
+        step = f"step {one.step:>{digits}}  {printable(one.name)}" + (
+            f" of {printable(one.story)}" if one.story else ""
+        )
         line = f"{ids[one.digest]}  {when}  {one.run:<{width}}  {step}".rstrip()
         line = cut(line, out.width) if out.is_terminal else line
         yield out.style(line[: len(ids[one.digest])], "bold") + line[len(ids[one.digest]) :]
@@ -271,16 +273,16 @@ def _checkpoint_document(one: Checkpoint) -> dict[str, object]:
 
 def render_protocol_resume(found: ProtocolResume, language: str, out: Terminal) -> Iterator[str]:
     yield out.style(resume_banner(language, found.run, found.step, max(found.step, found.total)), "bold")
-    yield f"  workflow   {clean(found.workflow)}" + (f" ({clean(found.path)})" if found.path else "")
+    yield f"  workflow   {printable(found.workflow)}" + (f" ({printable(found.path)})" if found.path else "")
     yield f"  completed  {', '.join(map(str, found.completed)) or 'no step yet'}"
     for name, value in found.variables.items():
-        yield f"  variable   {clean(name)} = {clean(json.dumps(value, ensure_ascii=False))}"
+        yield f"  variable   {printable(name)} = {printable(json.dumps(value, ensure_ascii=False))}"
     for step, path in found.artefacts:
-        yield f"  artefact   step {step}: {clean(path)}"
+        yield f"  artefact   step {step}: {printable(path)}"
     for path in found.missing:
-        yield f"  missing    {clean(path)}"
+        yield f"  missing    {printable(path)}"
     for note in found.notes:
-        yield f"  note       {clean(note)}"
+        yield f"  note       {printable(note)}"
     yield f"  next       do step {found.step}; then bmad checkpoint update --run {found.run} --step {found.step}"
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.text import clip, one_line
 from ..engine.call_outcome import STOPPED
 from ..engine.delivery.rounds import is_fix_round
 from .format import (
     FINDINGS,
+    MAX_TEXT,
     LogLine,
-    clip,
     clock_or_date,
     describe_outcome,
     elapsed,
@@ -111,7 +112,7 @@ def _merged(data: Data) -> Words:
 
 def _pending(data: Data) -> Words:
     number = f"#{data['pull']}: " if data.get("pull") else ""
-    return [("waits", f"{number}{clip(first_line(str(data.get('why', ''))))}", "cyan")]
+    return [("waits", f"{number}{first_line(str(data.get('why', '')))}", "cyan")]
 
 
 _DELIVERY_KINDS: Mapping[str, Callable[[Data], Words]] = {
@@ -293,16 +294,21 @@ class RunLog:
                 self._reported_files.add((command, path))
                 found.setdefault(str(command), []).append(str(path))
         return [
-            self._line(data, at, "checks", "wrote", f"{clip(', '.join(paths))} by {clip(one)}; {left}", "yellow")[
-                0
-            ]
+            self._line(
+                data,
+                at,
+                "checks",
+                "wrote",
+                f"{clip(', '.join(paths), MAX_TEXT)} by {clip(one, MAX_TEXT)}; {left}",
+                "yellow",
+            )[0]
             for one, paths in found.items()
         ]
 
     def _command(self, data: Data, at: float, command: object, exit: object, seconds: float) -> LogLine:
         word, color = ("passed", "green") if exit == 0 else ("failed", "red")
         how = f", exit code {exit}" if exit else ", did not end" if exit is None else ""
-        text = f"{clip(str(command))}  ({elapsed(seconds)}{how})"
+        text = f"{clip(str(command), MAX_TEXT)}  ({elapsed(seconds)}{how})"
         return self._line(data, at, "checks", word, text, color)[0]
 
     def round(self, data: Data, at: float) -> list[LogLine]:
@@ -325,7 +331,7 @@ class RunLog:
         return [line._replace(block=tuple(block))]
 
     def answered(self, data: Data, at: float) -> list[LogLine]:
-        said = clip(" ".join(str(data.get("answer", "")).split()))
+        said = one_line(str(data.get("answer", "")), MAX_TEXT)
         return self._line(data, at, "answer", said + _IN_ADVANCE.get(str(data.get("by", "")), ""), color="cyan")
 
     # flows
@@ -364,7 +370,7 @@ class RunLog:
         return lines
 
     def notice(self, data: Data, at: float) -> list[LogLine]:
-        return [LogLine(at, "", "", clip(str(data.get("text", ""))), color="yellow")]
+        return [LogLine(at, "", "", clip(str(data.get("text", "")), MAX_TEXT), color="yellow")]
 
     def stopping(self, data: Data, at: float) -> list[LogLine]:
         is_autopilot = "lane" in data or "idle" in data

@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..core.text import printable
 from .format import clock_or_date, elapsed, money, pluralize, render_log_line
 from .run_log import RunLog
-from .terminal import MARGIN, LiveArea, Terminal, clean, display_width
+from .terminal import MARGIN, LiveArea, Terminal, display_width
 
 # The live status: two or three lines that are redrawn in place.
 
@@ -69,8 +70,8 @@ class LiveStatus:
         if not self._activity:
             return []
         mark = "●" if out.unicode else "*"
-        parts = [f"{mark} {clean(' · '.join(self._activity))}", *self._spent, *self._run_totals()]
-        last = [f"  {clean(self._last)}"] if self._last else []
+        parts = [f"{mark} {printable(' · '.join(self._activity))}", *self._spent, *self._run_totals()]
+        last = [f"  {printable(self._last)}"] if self._last else []
         return [*_pack_lines(parts, out.width - MARGIN), *last]
 
     def _run_totals(self) -> Iterator[str]:

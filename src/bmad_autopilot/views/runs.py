@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
+from ..core.text import printable
 from ..io.json_files import to_iso
 from ..runs.timeline import AttemptLine, QuestionLine, StepTimeline, Timeline
 from .format import FINDINGS, elapsed, first_line, fit, money, most_relevant_line, pluralize
-from .terminal import Terminal, clean, display_width, pad, wrap
+from .terminal import Terminal, display_width, pad, wrap
 
 COLORS = {"running": "green", "completed": "green", "cut short": "red", "failed": "red", "paused": "yellow"}
 HEADS = ("run", "session", "target", "status", "step", "started", "last", "cost")
@@ -71,9 +72,9 @@ def _column_choices(rows: list[RunRow]) -> Iterator[list[int]]:
 def _cells(row: RunRow, now: float) -> tuple[str, ...]:
     step = f"{row.step}/{row.total}" if row.total else str(row.step) if row.step else ""
     return (
-        clean(row.run),
-        clean(row.session),
-        clean(row.target),
+        printable(row.run),
+        printable(row.session),
+        printable(row.target),
         row.status,
         step,
         short_timestamp(row.started, now),
@@ -90,7 +91,7 @@ def _coloured(line: str, row: RunRow, out: Terminal) -> str:
     """Colours the status; archived runs are dim."""
     if row.is_archived:
         return out.style(line, "dim")
-    begin = line.find(f"{GAP}{row.status}", len(clean(row.run))) + len(GAP)
+    begin = line.find(f"{GAP}{row.status}", len(printable(row.run))) + len(GAP)
     end = begin + len(row.status)
     return line[:begin] + out.style(row.status, *filter(None, [COLORS.get(row.status)])) + line[end:]
 
@@ -177,11 +178,11 @@ def render_sessions(rows: list[SessionRow], now: float, out: Terminal) -> Iterat
     if not rows:
         yield "no session has a run yet"
         return
-    width = max(display_width(clean(row.session)) for row in rows)
+    width = max(display_width(printable(row.session)) for row in rows)
     for row in rows:
         runs = ", ".join(f"{number} {word}" for word, number in row.statuses)
         whole = pluralize(sum(number for _, number in row.statuses), "run")
-        text = f"{pad(clean(row.session), width)}  {whole}: {runs}; last {ago(row.last, now)}"
+        text = f"{pad(printable(row.session), width)}  {whole}: {runs}; last {ago(row.last, now)}"
         yield from wrap(text, out.width, " " * (width + 2)) if out.is_terminal else [text]
 
 
@@ -221,15 +222,15 @@ def render_run(view: RunTimelineView, out: Terminal) -> Iterator[str]:
         yield ""
         yield from _step(step, out)
     yield ""
-    yield from fit(f"{out.style('its files', 'dim')}  {clean(view.folder)}", out, "  ")
+    yield from fit(f"{out.style('its files', 'dim')}  {printable(view.folder)}", out, "  ")
 
 
 def _head(view: RunTimelineView, out: Terminal) -> Iterator[str]:
     row = view.row
-    yield from (out.style(line, "bold") for line in fit(clean(row.run), out, "  "))
+    yield from (out.style(line, "bold") for line in fit(printable(row.run), out, "  "))
     step = f"step {row.step}/{row.total}" if row.total else ""
     about = [row.target, f"session {row.session}", row.status + " (archived)" * row.is_archived, step]
-    yield from fit("  " + " · ".join(clean(part) for part in about if part), out, "  ")
+    yield from fit("  " + " · ".join(printable(part) for part in about if part), out, "  ")
     own = [one for step in view.timeline.steps if not step.taken_over for one in step.attempts]
     calls, tokens = len(own), sum(one.tokens for one in own)
     spent = [
@@ -245,11 +246,11 @@ def _head(view: RunTimelineView, out: Terminal) -> Iterator[str]:
     if forked:
         branch = f", on branch {forked['branch']}" if forked["branch"] else ""
         text = f"  began at step {forked['step']} of {forked['run']} [{forked['checkpoint'][:6]}]{branch}"
-        yield from fit(clean(text), out, "  ")
+        yield from fit(printable(text), out, "  ")
         if forked["saved"]:
-            yield from fit(clean(f"  what lay in the work tree then: {forked['saved']}"), out, "  ")
+            yield from fit(printable(f"  what lay in the work tree then: {forked['saved']}"), out, "  ")
     for odd in view.problems:
-        yield from fit(f"  {out.style('!', 'yellow')} {clean(odd)}", out, "    ")
+        yield from fit(f"  {out.style('!', 'yellow')} {printable(odd)}", out, "    ")
 
 
 def _step(step: StepTimeline, out: Terminal) -> Iterator[str]:
@@ -261,8 +262,8 @@ def _step(step: StepTimeline, out: Terminal) -> Iterator[str]:
             f"[{step.checkpoint}]" if step.checkpoint else "",
         ]
         words.append("taken over" if step.taken_over else "")
-        text = f"{step.number:>3}  {pad(clean(step.name), max(12, display_width(step.name)))}  "
-        text += "  ".join(clean(word) for word in (of, *words) if word.strip())
+        text = f"{step.number:>3}  {pad(printable(step.name), max(12, display_width(step.name)))}  "
+        text += "  ".join(printable(word) for word in (of, *words) if word.strip())
         lines = fit(text.rstrip(), out, " " * 5)
         yield lines[0].replace(step.status, out.style(step.status, _STEP_COLORS[step.status]), 1)
         yield from lines[1:]
@@ -301,7 +302,7 @@ def _question(one: QuestionLine, out: Terminal) -> Iterator[str]:
 
 
 def _indented(text: str, out: Terminal) -> list[str]:
-    return fit(" " * 5 + clean(text), out, " " * 7)
+    return fit(" " * 5 + printable(text), out, " " * 7)
 
 
 def _when(at: float) -> str:

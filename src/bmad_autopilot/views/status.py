@@ -6,7 +6,8 @@ from typing import NamedTuple
 from ..board.overview import EpicView
 from ..board.sprint_status import Row
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, READY, REVIEW, UNKNOWN
-from .terminal import Terminal, clean, cut, display_width, pad, wrap
+from ..core.text import printable
+from .terminal import Terminal, cut, display_width, pad, wrap
 
 COLORS = {
     DONE: "green",
@@ -56,14 +57,14 @@ def render(view: StatusView, out: Terminal) -> Iterator[str]:
     if view.risks:
         yield ""
         for message, hint in view.risks:
-            text = clean(message) + (f" ({hint})" if hint else "")
+            text = printable(message) + (f" ({hint})" if hint else "")
             lines = wrap(text, out.width - 4, "")
             yield "  " + out.style("!", "yellow") + " " + lines[0]
             yield from ("    " + line for line in lines[1:])
     if view.run_lines:
         yield ""
         for text in view.run_lines:
-            lines = wrap(clean(text), out.width - 4, "")
+            lines = wrap(printable(text), out.width - 4, "")
             yield "  " + out.style(">", "cyan") + " " + lines[0]
             yield from ("    " + line for line in lines[1:])
     yield ""
@@ -71,8 +72,8 @@ def render(view: StatusView, out: Terminal) -> Iterator[str]:
 
 
 def _header(view: StatusView, out: Terminal) -> Iterator[str]:
-    title = cut(clean(view.title), out.width)
-    subtitle = clean(view.subtitle)
+    title = cut(printable(view.title), out.width)
+    subtitle = printable(view.subtitle)
     if display_width(title) + 3 + display_width(subtitle) <= out.width:
         yield out.style(title, "bold") + "   " + out.style(subtitle, "dim")
     else:
@@ -133,7 +134,7 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
     finished = epic.done_count
     total = len(epic.stories)
     tally = f"{finished}/{total}".rjust(6)
-    status = clean(epic.row.status.raw) if epic.row else "no row"
+    status = printable(epic.row.status.raw) if epic.row else "no row"
     meaning = epic.row.meaning if epic.row else UNKNOWN
     bar = BAR_WIDTH if out.width >= 60 else 8
     room = out.width - 2 - label - 2 - bar - len(tally) - 3
@@ -142,10 +143,10 @@ def _epic_line(view: StatusView, epic: EpicView, label: int, out: Terminal) -> s
     if branch is not None:
         title = f"on {branch}" + (f"  {title}" if title else "")
     text = cut(status, max(room, 4))
-    line = f"  {pad(clean(epic.key), label)}  {out.bar(finished, total, bar)} {tally}  "
+    line = f"  {pad(printable(epic.key), label)}  {out.bar(finished, total, bar)} {tally}  "
     line += out.style(text, COLORS.get(meaning, "dim"))
     left = room - display_width(text) - 2
-    return line + (f"  {cut(clean(title), left)}" if title and left > 8 else "")
+    return line + (f"  {cut(printable(title), left)}" if title and left > 8 else "")
 
 
 def _active(epic: EpicView) -> list[Row]:
@@ -170,13 +171,13 @@ def _stories(view: StatusView, epic: EpicView, most: int | None, out: Terminal) 
 
 
 def _story_line(view: StatusView, row: Row, key_room: int, out: Terminal) -> str:
-    status = clean(row.status.raw) or "(empty)"
-    key = pad(clean(row.key), key_room)
+    status = printable(row.status.raw) or "(empty)"
+    key = pad(printable(row.key), key_room)
     text = cut(status, max(4, out.width - 4 - key_room - 2))
     line = f"    {key}  " + out.style(text, COLORS.get(row.meaning, "red"))
     reason = view.parked_reasons.get(row.key)
     left = out.width - 4 - key_room - 2 - display_width(text) - 2
-    return line + (out.style(f"  {cut(clean(reason), left)}", "dim") if reason and left > 8 else "")
+    return line + (out.style(f"  {cut(printable(reason), left)}", "dim") if reason and left > 8 else "")
 
 
 def _counts(view: StatusView, out: Terminal) -> Iterator[str]:
@@ -195,10 +196,10 @@ def _counts(view: StatusView, out: Terminal) -> Iterator[str]:
 
 
 def _next(view: StatusView, out: Terminal) -> Iterator[str]:
-    lines = wrap(clean(view.next.sentence), out.width - 8, "")
+    lines = wrap(printable(view.next.sentence), out.width - 8, "")
     yield "  " + out.style("next", "bold") + "  " + lines[0]
     yield from ("        " + line for line in lines[1:])
-    commands = [(clean(command), purpose) for command, purpose in view.next.commands]
+    commands = [(printable(command), purpose) for command, purpose in view.next.commands]
     width = max((display_width(command) for command, _ in commands), default=0)
     for command, purpose in commands:
         line = f"        {out.style(command, 'bold')}"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..core.text import printable
 from .format import elapsed, fit, money, pluralize
-from .terminal import Terminal, clean, display_width, pad
+from .terminal import Terminal, display_width, pad
 
 LABEL = 9
 MAX_NAMED = 8  # items named per list
@@ -59,13 +60,13 @@ class RunSummary(NamedTuple):
 
 def render(view: RunSummary, out: Terminal) -> Iterator[str]:
     words, color = _ENDINGS.get(view.status, (view.status, "red"))
-    head = fit(f"{clean(view.target)} {words}", out, "")
+    head = fit(f"{printable(view.target)} {words}", out, "")
     yield from (out.style(line, color, "bold") for line in head)
     for label, text in _facts(view):
-        yield from fit(f"  {pad(label, LABEL)} {clean(text)}", out, " " * (LABEL + 3))
-    width = max((display_width(clean(command)) for command, _ in view.next), default=0)
+        yield from fit(f"  {pad(label, LABEL)} {printable(text)}", out, " " * (LABEL + 3))
+    width = max((display_width(printable(command)) for command, _ in view.next), default=0)
     for index, (command, purpose) in enumerate(view.next):
-        yield from _command("next" if index == 0 else "", pad(clean(command), width), purpose, out)
+        yield from _command("next" if index == 0 else "", pad(printable(command), width), purpose, out)
 
 
 def _facts(view: RunSummary) -> Iterator[tuple[str, str]]:
@@ -131,14 +132,14 @@ def _command(label: str, command: str, purpose: str, out: Terminal) -> Iterator[
     """Keeps the command on one line if possible, so that it can be copied; the purpose goes below if needed."""
     head, indent = f"  {pad(label, LABEL)} {command}", " " * (LABEL + 5)
     if not out.is_terminal or display_width(f"{head}   {purpose}") <= out.width:
-        yield f"{head}   {out.style(clean(purpose), 'dim')}"
+        yield f"{head}   {out.style(printable(purpose), 'dim')}"
         return
     if display_width(head.rstrip()) <= out.width:
         yield head.rstrip()
     else:
         yield from ([f"  {label}"] if label else [])
         yield from fit(f"  {command.rstrip()}", out, "  ")
-    yield from (out.style(line, "dim") for line in fit(indent + clean(purpose), out, indent))
+    yield from (out.style(line, "dim") for line in fit(indent + printable(purpose), out, indent))
 
 
 def document(view: RunSummary) -> dict[str, object]:

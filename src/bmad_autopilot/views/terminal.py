@@ -1,7 +1,6 @@
 """Terminal output: width, colour, truncation, wrapping, and live lines."""
 
 import os
-import re
 import sys
 import time
 import unicodedata
@@ -17,7 +16,6 @@ _STYLES = {
     "magenta": "35",
     "cyan": "36",
 }
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Terminal:
@@ -68,11 +66,6 @@ def _wants_color(is_terminal: bool) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return is_terminal and os.environ.get("TERM") != "dumb"
-
-
-def clean(text: str) -> str:
-    """Replace control characters and bidirectional marks: external text must not steer the terminal."""
-    return _CONTROL.sub("�", text)
 
 
 def display_width(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..core.errors import UsageError
 from ..core.step_output import StepOutput
 from ..core.stop_causes import BlockReason
+from ..core.text import clip, visible
 from ..project.config import MAX_ANSWER, MAX_ANSWERS
 from .standing_answers import SkillAnswer
 from .standing_answers.lookup import answers_for
@@ -79,13 +80,6 @@ class StepContext(NamedTuple):
 
 MAX_QUOTE = 8000
 
-# Invisible to a reader, but read by a model: zero-width and direction marks, tags, variation selectors, controls.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
-)
-_ANSI = re.compile("\x1b(?:\\[[0-?]{0,64}[ -/]{0,8}[@-~]|\\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\\\)|[@-Z\\\\-_])")
 # Claude Code (2.1.325) reads the file of an `@path` into the conversation, from anywhere on the machine and no
 # matter who wrote the mention; it ignores `@ path`. Older versions run the content of !`…` in arguments.
 _MENTION = re.compile(r"(?:^|(?<=[\s\"'`(\[{<>,;:=|]))@(?=\S)", re.MULTILINE)
@@ -94,16 +88,13 @@ _FENCES = re.compile("`{3,}")
 
 
 def sanitize(text: str) -> str:
-    """Remove escape sequences and hidden characters, and defuse what a client would act on."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _COMMAND.sub("! ", _MENTION.sub("@ ", _HIDDEN.sub("", _ANSI.sub("", text))))
+    """Remove what a reader would not see but a model reads, and defuse what a client would act on."""
+    return _COMMAND.sub("! ", _MENTION.sub("@ ", visible(text)))
 
 
 def inline(text: str, limit: int = 300) -> str:
     """One line, truncated with `…`; without backticks, because the caller puts it between two."""
-    line = " ".join(sanitize(text).replace("`", "'").split())
-    if len(line) > limit:
-        return f"{line[: limit - 1]}…"
+    line = clip(" ".join(sanitize(text).replace("`", "'").split()), limit)
     return f"{line} " if line.endswith("!") else line  # followed by a backtick, `!` would start a command
 
 

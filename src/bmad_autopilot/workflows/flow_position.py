@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.flow_state import CompletedStep, FlowState
+from ..core.text import one_line
 from .flow_file import RECORDED, FolderState, condition_holds, needs_record, unmet_conditions
 from .workflow import FlowPart, Step
 
@@ -124,8 +125,7 @@ def _folded(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    line = " ".join(text.split())
-    return f"`{line[: _SHOWN - 1]}…`" if len(line) > _SHOWN else f"`{line}`"
+    return f"`{one_line(text, _SHOWN)}`"
 
 
 class FlowPosition(NamedTuple):

@@ -8,6 +8,7 @@ import sys
 
 from ...agents.registry import PACKAGES, PROGRAMS
 from ...core.errors import FileError
+from ...core.text import printable
 from ...io.files import read_bytes, read_text
 from ...io.processes import Probe, ProbeResult, find_all_programs, find_program
 from ...project.config import Config, CustomAgent
@@ -15,7 +16,7 @@ from ...project.git_excludes import KEPT_CONFIG, STATE_FILES, find_state_file
 from ...project.project import Project
 from ...project.root import CONFIG_NAME, MAX_GIT_FILE, Root, WorkTree, find_work_tree
 from ...views.doctor import CheckState, DoctorCheck
-from ...views.terminal import clean, cut
+from ...views.terminal import cut
 from ...workflows.workflow import Workflow
 
 MIN_PYTHON = (3, 11)
@@ -86,9 +87,9 @@ def check_uv(answers: Answers, *, needed: bool) -> DoctorCheck | None:
 def answer_text(answer: ProbeResult) -> str:
     """The first line of a program's output, sanitised and cut, or why there is none."""
     if not answer.ok:
-        return cut(clean(answer.reason), 120)
+        return cut(printable(answer.reason), 120)
     line = next((line.strip() for line in answer.out.splitlines() if line.strip()), "")
-    return cut(clean(line), 80) or "(no version given)"
+    return cut(printable(line), 80) or "(no version given)"
 
 
 def version_of(answer: ProbeResult) -> tuple[int, ...] | None:

@@ -7,7 +7,7 @@ from ...core.facts import ThreadsFact
 from ...core.run_record import RunRecord
 from ...core.stop_causes import ABORT, CAUSE_MENUS, RETRY, Cause
 from ...github.forge import CheckState, Pull
-from ...github.untrusted_text import clean_text, one_line
+from ...github.untrusted_text import clean_line, clean_text
 from ..observation import Observation
 from ..ports import LaneQuestion
 from ..question_texts import QuestionText
@@ -163,7 +163,7 @@ def pull_question(code: str, observation: Observation, run: RunRecord) -> LaneQu
         if number
         else f"The delivery of {observation.subject}",
         "base": snapshot.target if snapshot else "the base",
-        "other": one_line(snapshot.pull.base_ref, 200) if snapshot and snapshot.pull else "another branch",
+        "other": clean_line(snapshot.pull.base_ref, 200) if snapshot and snapshot.pull else "another branch",
         "branch": snapshot.branch if snapshot else "the branch",
         "epic": observation.subject,
         "rounds": len(run.delivery.rounds) - run.delivery.rounds_counted_from,
@@ -221,16 +221,18 @@ def _url(observation: Observation) -> str:
 
 def _thread_context(observation: Observation, run: RunRecord) -> str:
     point = _disputed_point(observation)
-    comments = "\n".join(f"{one_line(who, 60)}: {clean_text(words, MAX_SHOWN)}" for who, words in point.comments)
+    comments = "\n".join(f"{clean_line(who, 60)}: {clean_text(words, MAX_SHOWN)}" for who, words in point.comments)
     why = clean_text(str((point.answer or {}).get("why", "")), MAX_SHOWN)
-    location = one_line(point.path, 200) + (f":{point.line}" if point.line else "")
+    location = clean_line(point.path, 200) + (f":{point.line}" if point.line else "")
     return "\n".join(part for part in (location, comments, f"The agent: {why}", _url(observation)) if part)
 
 
 def _points_context(observation: Observation, run: RunRecord) -> str:
     assert observation.delivery is not None
     wants = [one for one in observation.delivery.points if one.due is ThreadsFact.OPEN]
-    shown = [f"{one_line(one.path, 100) or 'review'}: {one_line(one.comments[-1][1], 200)}" for one in wants[:10]]
+    shown = [
+        f"{clean_line(one.path, 100) or 'review'}: {clean_line(one.comments[-1][1], 200)}" for one in wants[:10]
+    ]
     return "\n".join([*shown, *_bad_checks(observation), _url(observation)])
 
 
@@ -238,7 +240,7 @@ def _bad_checks(observation: Observation) -> list[str]:
     snapshot = observation.delivery.snapshot if observation.delivery else None
     fine = (CheckState.PASSED, CheckState.SKIPPED, CheckState.NEUTRAL)
     checks = snapshot.pull.checks if snapshot and snapshot.pull else ()
-    return [f"{one_line(one.name, 100)}: {one.state}" for one in checks if one.state not in fine][:10]
+    return [f"{clean_line(one.name, 100)}: {one.state}" for one in checks if one.state not in fine][:10]
 
 
 def _checks_context(observation: Observation, run: RunRecord) -> str:
@@ -261,7 +263,7 @@ def _refusal_context(observation: Observation, run: RunRecord) -> str:
 def _block_text(pull: Pull, base: str) -> str:
     """Also if our login could bypass the rule: a person who wants that merges on the forge."""
     return (
-        f"GitHub calls it {one_line(pull.merge_state, 40)}: a rule of {base} is not met. Most often a check that"
+        f"GitHub calls it {clean_line(pull.merge_state, 40)}: a rule of {base} is not met. Most often a check that"
         f" the branch requires has never reported; `gh pr checks {pull.number} --required` lists those that have."
         " Start it, or change the rule. Nothing is merged over a rule here: who means to do so merges it there"
     )

@@ -11,7 +11,7 @@ from ...core.transitions import PullWait
 from ...git.history import RUN_TRAILER, STEP_TRAILER
 from ...github.approval import MOST_FILES
 from ...github.forge import RemoteCheck
-from ...github.untrusted_text import clean_text, one_line, outgoing_text
+from ...github.untrusted_text import clean_line, clean_text, outgoing_text
 from ..lane import Lane
 from .rounds import last_decision
 from .snapshot import DeliverySnapshot
@@ -34,7 +34,7 @@ class StorySummary(NamedTuple):
 
 def pull_title(lane: Lane) -> str:
     plan = lane.delivery
-    title = one_line(outgoing_text(plan.title), 180) if plan else ""
+    title = clean_line(outgoing_text(plan.title), 180) if plan else ""
     return f"Epic {lane.epic}: {title}" if title else f"Epic {lane.epic}"
 
 
@@ -50,9 +50,9 @@ def pull_body(lane: Lane, run: RunRecord, stories: Iterable[StorySummary]) -> st
 
 def _story(story: StorySummary, run: RunRecord) -> str:
     record = run.stories.get(story.key)
-    title = one_line(outgoing_text(story.title), MAX_LINE)
+    title = clean_line(outgoing_text(story.title), MAX_LINE)
     lines = [f"### {story.key}" + (f": {title}" if title else "")]
-    shown = [f"- {one_line(outgoing_text(text), MAX_LINE)}" for text in story.criteria[:MAX_CRITERIA]]
+    shown = [f"- {clean_line(outgoing_text(text), MAX_LINE)}" for text in story.criteria[:MAX_CRITERIA]]
     if len(story.criteria) > MAX_CRITERIA:
         shown.append(f"- … {len(story.criteria) - MAX_CRITERIA} more")
     sha = record.commits.get("done", "") if record else ""
@@ -66,15 +66,15 @@ def _evidence(lane: Lane, run: RunRecord) -> str:
     if last is None or not last.ran:
         return "The project names no checks of its own."
     return "\n".join(
-        f"- `{one_line(str(command), MAX_LINE)}`: passed in {seconds:.0f} s" for command, _, seconds in last.ran
+        f"- `{clean_line(str(command), MAX_LINE)}`: passed in {seconds:.0f} s" for command, _, seconds in last.ran
     )
 
 
 def _decision(one: object) -> str:
     assert isinstance(one, dict)
     by = " (by the settings)" if one.get("by") in POLICY else ""
-    asked = one_line(outgoing_text(str(one.get("text", ""))), MAX_LINE)
-    return f"- {asked}\n  → {one_line(outgoing_text(clean_text(str(one['answer']), MAX_LINE)), MAX_LINE)}{by}"
+    asked = clean_line(outgoing_text(str(one.get("text", ""))), MAX_LINE)
+    return f"- {asked}\n  → {clean_line(outgoing_text(clean_text(str(one['answer']), MAX_LINE)), MAX_LINE)}{by}"
 
 
 def _cost(run: RunRecord) -> str:
@@ -125,13 +125,13 @@ def prompt_conflicts(texts: Mapping[str, str]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for path, text in texts.items():
         shown = clean_text(text, MAX_CONFLICT, rendered=False) or "(no text on both sides: look at the file)"
-        title = f"{one_line(path, 200)} is in conflict with the base branch:"
+        title = f"{clean_line(path, 200)} is in conflict with the base branch:"
         items.append({"name": f"T{len(items) + 1}", "thread": path, "title": title, "text": shown})
     return items[:MAX_POINTS]
 
 
 def _title(point: ReviewPoint) -> str:
-    location = one_line(point.path, 200) or "the whole of it"
+    location = clean_line(point.path, 200) or "the whole of it"
     return f"About {location}" + (f", line {point.line}" if point.line else "") + ":"
 
 
@@ -141,7 +141,7 @@ def _text(point: ReviewPoint) -> str:
         if len(point.comments) <= MAX_COMMENTS
         else (point.comments[0], *point.comments[1 - MAX_COMMENTS :])
     )
-    parts = [f"{one_line(who, 60)} wrote:\n{clean_text(body, MAX_POINT)}" for who, body in comments]
+    parts = [f"{clean_line(who, 60)} wrote:\n{clean_text(body, MAX_POINT)}" for who, body in comments]
     if point.hunk:
         parts.append(f"The lines it is about:\n{clean_text(point.hunk, MAX_HUNK, rendered=False)}")
     return "\n\n".join(parts)
@@ -149,7 +149,7 @@ def _text(point: ReviewPoint) -> str:
 
 def prompt_log(check: RemoteCheck, tail: str) -> dict[str, str]:
     text = _tail(clean_text(tail, 2 * len(tail), rendered=False)) or "(nothing of its log could be read)"
-    return {"title": f"The check {one_line(check.name, 100)}:", "text": text}
+    return {"title": f"The check {clean_line(check.name, 100)}:", "text": text}
 
 
 def _tail(log: str) -> str:
@@ -171,7 +171,7 @@ def squash_message(lane: Lane, run: RunRecord, trailers: list[tuple[str, str]]) 
     """One commit for all, with the trailers of each, so that effects are found again by their key."""
     plan = lane.delivery
     assert plan is not None
-    title = one_line(outgoing_text(plan.title), 150)
+    title = clean_line(outgoing_text(plan.title), 150)
     subject = f"Epic {lane.epic}: {title}" if title else f"Epic {lane.epic}"
     number = f" (#{run.delivery.pull})" if run.delivery.pull else ""
     stories = [
@@ -206,10 +206,10 @@ def describe_wait(wait: PullWait, found: DeliverySnapshot | None) -> str:
         if found.pull.is_draft:
             return "a person to take it out of draft"
     if wait is PullWait.APPROVAL and found is not None and found.objections:
-        names = ", ".join(one_line(one.login, 60) for one in found.objections[:3])
+        names = ", ".join(clean_line(one.login, 60) for one in found.objections[:3])
         return f"{names} to take back what they ask for, or somebody to dismiss that review"
     if wait is PullWait.APPROVAL and found is not None and len(found.files) >= MOST_FILES:
         return "a person's approval: it changes more files than a workflow can look at"
     if wait is PullWait.BRANCH_RULES and found is not None and found.pull is not None:
-        return f"what the rules of {found.target} demand: GitHub calls it {one_line(found.pull.merge_state, 40)}"
+        return f"what the rules of {found.target} demand: GitHub calls it {clean_line(found.pull.merge_state, 40)}"
     return WAIT_REASONS[wait]

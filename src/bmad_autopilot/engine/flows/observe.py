@@ -18,6 +18,7 @@ from ...core.facts import (
 )
 from ...core.flow_state import CompletedStep, FlowState, LastSession, RetryEntry
 from ...core.run_record import CallRecord, Data, RunRecord, StepRecord, StoryRecord
+from ...core.text import one_line
 from ...runs.flow_state_reader import normalise_flow_state
 from ...workflows.flow_position import read_flow_record
 from ...workflows.workflow import Step
@@ -99,8 +100,7 @@ def _append_new(known: tuple[str, ...], new: Iterator[str]) -> tuple[str, ...]:
 
 
 def clip_line(text: object, limit: int = MAX_CELL) -> str:
-    line = " ".join(str(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return one_line(str(text), limit)
 
 
 # completed steps and decisions

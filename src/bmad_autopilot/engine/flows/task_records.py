@@ -12,6 +12,7 @@ from ...core.errors import AutopilotError, ConflictError, FileError, Location
 from ...core.journal_fold import fold
 from ...core.run_record import RunRecord, StoryRecord
 from ...core.statuses import DONE
+from ...core.text import one_line
 from ...git.commits import commit_paths
 from ...git.git import Git
 from ...git.history import AUTOPILOT_IDENTITY, STEP_TRAILER, current_head
@@ -212,8 +213,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _line(text: str) -> str:
-    one = " ".join(text.split())
-    return one if len(one) <= MAX_TEXT else f"{one[:MAX_TEXT]}…"
+    return one_line(text, MAX_TEXT)
 
 
 def _cell(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ...core.errors import AutopilotError, ConflictError
+from ...core.text import one_line
 from ...project.config import WorktreeSettings
 from ...project.root import Root
 from . import site
@@ -75,7 +76,7 @@ class Worktrees:
                     self._remove(owned) if owned is not None else RemovalResult(epic, self._site.folder_of(epic))
                 )
         except (AutopilotError, OSError) as error:  # locked, or a disk error: can be removed later
-            return RemovalResult(epic, self._site.folder_of(epic), " ".join(str(error).split()))
+            return RemovalResult(epic, self._site.folder_of(epic), one_line(str(error)))
 
     def _remove(self, owned: OwnedWorktree) -> RemovalResult:
         folder = owned.entry.folder if owned.entry is not None else self._site.folder_of(owned.epic)
