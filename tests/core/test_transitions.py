@@ -1,6 +1,9 @@
 """The transition table: one file of data without holes."""
 
+import ast
+import inspect
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -22,10 +25,11 @@ from bmad_autopilot.core.facts import (
 )
 from bmad_autopilot.core.stop_causes import CAUSE_MENUS
 from bmad_autopilot.core.transitions import DELIVERY_RULES, FLOW_RULES, TABLE, RuleAction, WakeSource
+from bmad_autopilot.engine import perform
+from bmad_autopilot.engine.delivery import pull_actions
 from bmad_autopilot.engine.delivery.questions import DELIVERY_QUESTIONS
 from bmad_autopilot.engine.flows.questions import FLOW_ANSWERS
 from bmad_autopilot.engine.observation import Observation
-from bmad_autopilot.engine.perform import _PERFORMERS
 from bmad_autopilot.engine.questions import AGENT, LEFT_BEHIND, question_for
 
 
@@ -35,7 +39,16 @@ def test_there_is_nothing_wrong_with_it() -> None:
 
 def test_every_action_occurs_and_is_performed() -> None:
     assert {rule.action for rule in TABLE} == set(RuleAction)
-    assert set(_PERFORMERS) == set(RuleAction)
+    assert matched_actions(perform) | matched_actions(pull_actions) == set(RuleAction)
+
+
+def matched_actions(module: ModuleType) -> set[RuleAction]:
+    """The actions that a module names where it tells them apart."""
+    nodes = ast.walk(ast.parse(inspect.getsource(module)))
+    told = [node for node in nodes if isinstance(node, ast.match_case | ast.If)]
+    conditions = [ast.walk(node.pattern if isinstance(node, ast.match_case) else node.test) for node in told]
+    names = [one for found in conditions for one in found if isinstance(one, ast.Attribute)]
+    return {RuleAction[one.attr] for one in names if ast.unparse(one.value) == RuleAction.__name__}
 
 
 def test_every_wait_has_a_bound_and_a_wake_up() -> None:

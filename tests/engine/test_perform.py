@@ -11,7 +11,7 @@ from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import CallRecord, CheckRecord, RunRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.transitions import Rule, RuleAction
 from bmad_autopilot.engine.lane import Lane
-from bmad_autopilot.engine.observation import Observation, StoryPosition
+from bmad_autopilot.engine.observation import BoardStory, StoryObservation, StoryPosition
 from bmad_autopilot.engine.perform import perform
 from bmad_autopilot.engine.ports import AgentCall, AgentChoice, WorktreeSnapshot
 from bmad_autopilot.sim.memory.git import board_rows, with_row_status
@@ -44,7 +44,7 @@ class Started:
 def order_after(*ended: dict[str, str]) -> AgentCall:
     loop, story = Started(), StoryRecord("1-1-x")
     record = StepRecord(1, DEV.name, 1, calls=[CallRecord(n, outcome=one) for n, one in enumerate(ended, 1)])
-    perform(loop, Observation(Facts(), story=story, position=StoryPosition(DEV, record)), CALL)
+    perform(loop, StoryObservation(Facts(), story=story, position=StoryPosition(DEV, record)), CALL)
     (order,) = loop.orders
     return order
 
@@ -105,8 +105,14 @@ BOARD = b"development_status:\n  epic-1: in-progress\n  1-1-x: review\n  1-2-z: 
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_rows_of_other_epics_that_a_check_moves_in_the_lanes_own_work_tree_are_put_back(is_apart: bool) -> None:
     loop = Checked(is_apart=is_apart)
-    look = Observation(
-        Facts(), board_rows(BOARD), StoryRecord("1-1-x"), tree=WorktreeSnapshot(None, None, "tree", "code")
+    rows = board_rows(BOARD)
+    look = BoardStory(
+        Facts(),
+        rows=rows,
+        row=rows["1-1-x"],
+        story=StoryRecord("1-1-x"),
+        position=StoryPosition(DEV, None),
+        tree=WorktreeSnapshot(None, None, "tree", "code"),
     )
     perform(loop, look, Rule("unchecked", {}, RuleAction.CHECK))
     assert loop.rows()["2-1-y"].meaning == ("backlog" if is_apart else "done")

@@ -1,5 +1,6 @@
 """What a person is asked: the cause, the options, what is recommended and why, and what there is to look at."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,17 +8,18 @@ import pytest
 from bmad_autopilot.core.facts import Facts
 from bmad_autopilot.core.run_record import CallRecord, StepRecord, StoryRecord
 from bmad_autopilot.core.stop_causes import CAUSE_MENUS, Cause
-from bmad_autopilot.engine.observation import Observation, StoryPosition
+from bmad_autopilot.engine.observation import EpicObservation, StoryObservation, StoryPosition, UnstartedStory
 from bmad_autopilot.engine.ports import CallId, UnansweredQuestion
 from bmad_autopilot.engine.question_texts import QUESTION_TEXTS, RECOMMENDED_BY_CAUSE
 from bmad_autopilot.engine.questions import leftover_question, meaning_of, question_for, with_call_output
+from bmad_autopilot.sim.memory.git import board_rows
 from bmad_autopilot.workflows.workflow import DEV
 from tests.support.ports import ports_of
 
 
-def look_after(**ended: Any) -> Observation:
+def look_after(**ended: Any) -> StoryObservation:
     record = StepRecord(3, DEV.name, 1, calls=[CallRecord(2, outcome=ended)])
-    return Observation(Facts(), story=StoryRecord("1-3-routes"), position=StoryPosition(DEV, record))
+    return StoryObservation(Facts(), story=StoryRecord("1-3-routes"), position=StoryPosition(DEV, record))
 
 
 @pytest.mark.parametrize(
@@ -100,20 +102,19 @@ def test_the_points_of_a_last_review_are_its_reason() -> None:
 
 
 def test_a_merge_that_stopped_is_a_conflict() -> None:
-    look = Observation(
-        Facts(ground=False), story=StoryRecord("1-3-routes"), worktree_problem="/p: files are not merged"
-    )
+    look = replace(look_after(), facts=Facts(ground=False), worktree_problem="/p: files are not merged")
     assert question_for("ground", look, 3).cause == Cause.CONFLICT
     assert (
-        question_for("ground", look._replace(worktree_problem="HEAD is detached"), 3).cause
+        question_for("ground", replace(look, worktree_problem="HEAD is detached"), 3).cause
         == Cause.UNSAFE_WORKTREE
     )
 
 
 def test_human_checkpoints_say_which() -> None:
     before = question_for("human-checkpoint", look_after(), 3)
-    between = question_for("human-checkpoint", Observation(Facts(), story=StoryRecord("1-4-menu")), 3)
-    after = question_for("human-checkpoint", Observation(Facts()), 3)
+    rows = board_rows(b"development_status:\n  epic-1: in-progress\n  1-4-menu: backlog\n")
+    between = question_for("human-checkpoint", UnstartedStory(Facts(), rows=rows, row=rows["1-4-menu"]), 3)
+    after = question_for("human-checkpoint", EpicObservation(Facts(), rows=rows, retrospective=None), 3)
     assert before.text == "dev of 1-3-routes comes next. Go on?"
     assert between.text == "A story is done, and 1-4-menu comes next. Go on?"
     assert (after.cause, after.text) == (Cause.EPIC_COMPLETE, "Every story of the epic is done. Close the epic?")

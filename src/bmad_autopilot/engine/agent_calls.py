@@ -1,16 +1,18 @@
 """Starts the agent call of a step, and collects and records its result."""
 
-from ..core.run_record import RunRecord, StepRecord, StoryRecord
+from typing import Any
+
+from ..board.sprint_status import Row
+from ..core.run_record import CallRecord, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import RowKind
-from ..core.transitions import Rule
 from ..gates.scope import MovedRow, moved_rows_of_other_epics, restored_status, with_restored_rows
 from ..workflows.contract import AnsweredQuestion, PausedAttempt
 from ..workflows.workflow import FIX_ISSUES, RETROSPECTIVE, Step
 from .call_outcome import judge_call
 from .commits import calls_of, handed_over, last_own_commit
 from .delivery.rounds import CONFLICT, POINTS, round_logs, round_points
-from .observation import CHECKS, Loop, Observation, call_id, dollars_left
-from .ports import AgentCall, AgentResult, CallId
+from .observation import CHECKS, EpicObservation, Loop, StoryObservation, call_id, dollars_left
+from .ports import AgentCall, AgentResult, CallId, WorktreeSnapshot
 
 # Starting a story: records the state before its first call.
 
@@ -23,28 +25,28 @@ def start_story(loop: Loop, key: str, status: str) -> None:
     loop.note("story", story=key, baseline=tree.head, tree=tree.tree, code=tree.code, status=status)
 
 
-def start_call(loop: Loop, observation: Observation, rule: Rule) -> None:
-    story, step = observation.story, observation.position.step
-    assert story is not None
-    assert step is not None
-    _start(loop, observation, story, step, observation.position.record, "")
+def start_call(loop: Loop, observation: StoryObservation, step: Step) -> None:
+    _start(loop, observation.story, step, observation.record, observation.tree)
 
 
-def start_fix(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
-    _start(loop, observation, observation.story, loop.lane.workflow.fix, None, CHECKS)
+def start_fix(loop: Loop, observation: StoryObservation) -> None:
+    _start(loop, observation.story, loop.lane.workflow.fix, None, observation.tree, cause=CHECKS)
 
 
-def start_retrospective(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.epic is not None
-    key = observation.epic.key
-    if key not in loop.run.stories:
-        start_story(loop, key, observation.epic.meaning)
-    _start(loop, observation, loop.run.stories[key], RETROSPECTIVE, observation.position.record, "")
+def start_retrospective(loop: Loop, observation: EpicObservation, epic: Row) -> None:
+    if epic.key not in loop.run.stories:
+        start_story(loop, epic.key, epic.meaning)
+    _start(loop, loop.run.stories[epic.key], RETROSPECTIVE, observation.record, None)
 
 
 def _start(
-    loop: Loop, observation: Observation, story: StoryRecord, step: Step, record: StepRecord | None, cause: str
+    loop: Loop,
+    story: StoryRecord,
+    step: Step,
+    record: StepRecord | None,
+    tree: WorktreeSnapshot | None,
+    *,
+    cause: str = "",
 ) -> None:
     if record is None:
         number = loop.run.steps + 1
@@ -57,9 +59,7 @@ def _start(
     whose = {"story": story.key, "step": step.name, "role": step.role, "agent": agent}
     loop.note("call", **whose, number=named.number, attempt=attempt)
     order = _order(loop, named, story, step, record)
-    loop.ports.agents.start(
-        order._replace(agent=agent, current_tree=observation.tree.tree if observation.tree else None)
-    )
+    loop.ports.agents.start(order._replace(agent=agent, current_tree=tree.tree if tree else None))
 
 
 def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: StepRecord) -> AgentCall:
@@ -120,23 +120,32 @@ def _halfway(run: RunRecord, story: StoryRecord, record: StepRecord) -> PausedAt
     return PausedAttempt(answers=tuple(answers)) if answers else None
 
 
-def collect_result(loop: Loop, observation: Observation, rule: Rule) -> None:
-    record = observation.position.record
-    assert record is not None
-    assert record.last_call is not None
-    story = observation.story or next(s for s in loop.run.stories.values() if s.current is record)
-    step = observation.position.step or (
-        RETROSPECTIVE if record.step == RETROSPECTIVE.name else loop.lane.workflow.fix
-    )
-    call = call_id(record, record.last_call)
-    got, strayed = _confine_to_epic(loop, loop.ports.agents.collect(_order(loop, call, story, step, record)))
+def collect_result(loop: Loop, observation: StoryObservation, record: StepRecord, call: CallRecord) -> None:
+    step = observation.position.step or loop.lane.workflow.fix
+    _note_ended(loop, observation.story, record, call, _judge(loop, observation.story, step, record, call))
+
+
+def collect_retrospective(
+    loop: Loop, observation: EpicObservation, story: StoryRecord, record: StepRecord, call: CallRecord
+) -> None:
+    """A retrospective may move no row but its own."""
+    entry = _judge(loop, story, RETROSPECTIVE, record, call)
+    for key, before, after in entry.get("rows", ()):
+        if key not in observation.rows or observation.rows[key].kind is not RowKind.RETROSPECTIVE:
+            loop.ports.board.set_row(key, restored_status(key, before), after)
+    _note_ended(loop, story, record, call, entry)
+
+
+def _judge(loop: Loop, story: StoryRecord, step: Step, record: StepRecord, call: CallRecord) -> dict[str, Any]:
+    order = _order(loop, call_id(record, call), story, step, record)
+    got, strayed = _confine_to_epic(loop, loop.ports.agents.collect(order))
     entry = judge_call(step, record, got, loop.ports.clock.now(), loop.ports.clock.random())
-    if strayed:
-        entry["put_back"] = [list(row) for row in strayed]
-    if step == RETROSPECTIVE:  # a retrospective may move no row but its own
-        for key, before, after in entry.get("rows", ()):
-            if key not in observation.rows or observation.rows[key].kind is not RowKind.RETROSPECTIVE:
-                loop.ports.board.set_row(key, restored_status(key, before), after)
+    return {**entry, "put_back": [list(row) for row in strayed]} if strayed else entry
+
+
+def _note_ended(
+    loop: Loop, story: StoryRecord, record: StepRecord, call: CallRecord, entry: dict[str, Any]
+) -> None:
     loop.note("ended", story=story.key, step=record.step, number=record.number, attempt=call.attempt, **entry)
 
 

@@ -4,13 +4,12 @@ from typing import Any
 
 from ..core.run_record import Data, RunRecord, StepRecord, StoryRecord
 from .lane import Lane
-from .observation import Observation, call_id, tidy_label
+from .observation import BoardStory, StoryObservation, StoryPosition, call_id, tidy_label
 from .observe import RETRO
 from .ports import CallId, CheckpointOrder, CommitOrder
 
 
-def story_commit(run: RunRecord, observation: Observation) -> CommitOrder:
-    story = _story(observation)
+def story_commit(run: RunRecord, story: StoryRecord) -> CommitOrder:
     if run.delivery.round_of(story.key) is not None:
         epic, _, number = story.key.rpartition(".pr-")
         where = "pull request" if run.delivery.pull else "delivery"
@@ -19,29 +18,27 @@ def story_commit(run: RunRecord, observation: Observation) -> CommitOrder:
     return _of_story(run, story, "done", f"Story {story.key}", review)
 
 
-def round_commit(run: RunRecord, observation: Observation) -> CommitOrder:
-    story = _story(observation)
+def round_commit(run: RunRecord, story: StoryRecord) -> CommitOrder:
     summary = str((story.last_outcome or {}).get("summary", ""))
     subject = f"Story {story.key}: round {story.round}, changes requested"
     return _of_story(run, story, f"round-{story.round}", subject, summary)
 
 
-def skip_commit(run: RunRecord, observation: Observation) -> CommitOrder:
+def skip_commit(run: RunRecord, story: StoryRecord) -> CommitOrder:
     """Only its row and its file: its work has been stashed."""
-    story = _story(observation)
     key = f"{run_id(run)}/{story.key}/skipped-{story.steps[-1].number if story.steps else 0}"
     return CommitOrder(key, "skipped", story.key, f"Story {story.key}: skipped", since=story.baseline)
 
 
-def tidy_commit(run: RunRecord, observation: Observation) -> CommitOrder:
+def tidy_commit(run: RunRecord, story: StoryRecord, position: StoryPosition) -> CommitOrder:
     """Before a step whose skill requires a clean tree: our row change, and the work of an interrupted attempt."""
-    story, label = _story(observation), tidy_label(run, observation.position)
+    label = tidy_label(run, position)
     order = _of_story(run, story, label, f"Story {story.key}: in progress", "")
     return order._replace(key=f"{run_id(run)}/{label}")
 
 
-def epic_commit(run: RunRecord, observation: Observation) -> CommitOrder:
-    key = observation.epic.key if observation.epic else "epic"
+def epic_commit(run: RunRecord, key: str) -> CommitOrder:
+    """The closed epic's row, else its retrospective."""
     # After a restart reopened the epic, only later commits count.
     begun = (story.baseline for name, story in reversed(run.stories.items()) if name != key)
     since = next(filter(None, begun), None)
@@ -55,11 +52,6 @@ def _of_story(run: RunRecord, story: StoryRecord, label: str, subject: str, body
     name = _name(story.steps[-1]) if story.steps else story.key
     key, calls = f"{run_id(run)}/{name}", calls_of(story)
     return CommitOrder(key, label, story.key, subject, body, story.baseline, calls, handed_over(story), story.tree)
-
-
-def _story(observation: Observation) -> StoryRecord:
-    assert observation.story is not None
-    return observation.story
 
 
 def calls_of(story: StoryRecord) -> tuple[CallId, ...]:
@@ -89,11 +81,11 @@ def run_id(run: RunRecord) -> str:
 MAX_OUTPUT = 64 * 1024
 
 
-def checkpoint_order(lane: Lane, run: RunRecord, observation: Observation) -> CheckpointOrder | None:
+def checkpoint_order(lane: Lane, run: RunRecord, observation: StoryObservation) -> CheckpointOrder | None:
     """None: no call of this step has ended."""
-    record = observation.position.record
+    record = observation.record
     ended = record.last_call.outcome if record and record.last_call else None
-    if record is None or ended is None or observation.story is None:
+    if record is None or ended is None:
         return None
     tree = observation.tree
     return CheckpointOrder(
@@ -101,7 +93,7 @@ def checkpoint_order(lane: Lane, run: RunRecord, observation: Observation) -> Ch
         record.step,
         observation.story.key,
         variables_after(lane, run, observation.story.key, ended),
-        _rows(lane, observation),
+        _rows(lane, observation) if isinstance(observation, BoardStory) else {},
         output_page(record, observation.story.key, ended),
         tree.head if tree else ended.get("head"),
         tree.branch if tree else ended.get("branch"),
@@ -136,7 +128,7 @@ def output_page(record: StepRecord, story: str, ended: Data) -> str:
     return "\n\n".join(parts)[:MAX_OUTPUT] + "\n"
 
 
-def _rows(lane: Lane, observation: Observation) -> dict[str, str]:
+def _rows(lane: Lane, observation: BoardStory) -> dict[str, str]:
     """The rows of the lane's epic: we never set others."""
     own = (row for row in observation.rows.values() if lane.epic in (row.epic, row.number))
     rows = {row.key: row.status.raw for row in own}

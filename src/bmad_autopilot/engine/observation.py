@@ -2,27 +2,22 @@
 of the last call, pending back-offs, a story's position in its workflow."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple, Protocol
 
 from ..agents.adapter import Outcome
 from ..agents.rate_limits import RETRY_POLICIES, retry_delay
 from ..board.sprint_status import Row
-from ..board.sprint_status import Row as BoardRow
-from ..core.errors import AutopilotError
+from ..core.errors import AutopilotError, FileError
 from ..core.facts import BackoffFact, CallFact, Facts, QuestionFact
 from ..core.lane_scope import LaneScope
 from ..core.next_action import choose_action
 from ..core.run_record import CallRecord, Data, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import DONE, IN_PROGRESS, PARKED, UNKNOWN, RowKind
+from ..core.transitions import Rule
 from ..workflows.workflow import Step, Workflow, review_round_steps, steps_left
 from .lane import Lane
 from .ports import CallId, Ports, PresetAnswer, UnansweredQuestion, WorktreeSnapshot
-
-if TYPE_CHECKING:
-    from .delivery.snapshot import DeliverySnapshot
-    from .delivery.threads import ReviewPoint
-    from .flows.model import FlowObservation
-
 
 # What a performer needs of its loop.
 
@@ -34,6 +29,15 @@ class Loop(Protocol):
     awaited_question: str  # the question that this process has waited for
 
     def note(self, kind: str, /, **data: Any) -> None: ...
+
+
+class InapplicableRule(AutopilotError):
+    """A rule was decided whose action this kind of observation has nothing for: the facts contradict it."""
+
+    def __init__(self, rule: Rule, observation: "Observation") -> None:
+        super().__init__(
+            f"{rule.name}: {rule.action} does not apply to {type(observation).__name__}", hint="this is a defect"
+        )
 
 
 # Retries and back-off of a step, computed from the run's record.
@@ -212,38 +216,112 @@ MAX_CHOICES = 2  # policy answers for one cause at one step
 BY_POLICY = "policy"
 
 
-class DeliveryObservation(NamedTuple):
-    """The observed state of a delivery."""
-
-    snapshot: "DeliverySnapshot"
-    points: "list[ReviewPoint]"  # open review comments
-
-
-class Observation(NamedTuple):
-    """The state of a lane at one tick: facts for the decision table, and context for the performers."""
+@dataclass(frozen=True)
+class Observation:
+    """The state of a lane at one tick: facts for the decision table. Each kind adds the context of its actions."""
 
     facts: Facts
-    rows: Mapping[str, BoardRow] = {}
-    story: StoryRecord | None = None
-    row: BoardRow | None = None  # the story's
-    epic: BoardRow | None = None
-    position: StoryPosition = StoryPosition(None, None)
-    wanted_status: str = ""
-    tree: WorktreeSnapshot | None = None
-    until: float | None = None
+    _: KW_ONLY
+    until: float | None = None  # when the facts change without an event
     worktree_problem: str = ""  # why the work tree cannot be used
     stage: str = ""  # the human checkpoint that is due
-    agent_question: UnansweredQuestion | None = None  # open question of an agent of another tool
-    problem: AutopilotError | None = None  # that ends the command
-    subject: str = ""  # the key a question is about where it is no story: the delivered epic's
-    delivery: DeliveryObservation | None = None
-    flow: "FlowObservation | None" = None
+
+    @property
+    def subject(self) -> str:
+        """The key of the story or epic that a question is about."""
+        return ""
+
+    @property
+    def record(self) -> StepRecord | None:
+        """The current step, if it was started."""
+        return None
 
     @property
     def call(self) -> CallId | None:
         """The last call of the current step."""
-        record = self.position.record
+        record = self.record
         return call_id(record, record.last_call) if record and record.last_call else None
+
+    @property
+    def ended(self) -> Data:
+        """How that call ended; empty: it has not, or there was none."""
+        last = self.record.last_call if self.record else None
+        return last.outcome if last and last.outcome else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnreadableFile(Observation):
+    """The board, or a flow's state file, cannot be read."""
+
+    problem: FileError
+    step: StepRecord | None  # whose call may have corrupted it
+
+    @property
+    def record(self) -> StepRecord | None:
+        return self.step
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoryObservation(Observation):
+    """A story in progress. Without a board: a fix round of a pull request, or the steps of a workflow file."""
+
+    story: StoryRecord
+    position: StoryPosition
+    wanted_status: str = ""  # of the story's row; empty: it has none
+    tree: WorktreeSnapshot | None = None  # taken where the checks matter
+
+    @property
+    def subject(self) -> str:
+        return self.story.key
+
+    @property
+    def record(self) -> StepRecord | None:
+        return self.position.record
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardObservation(Observation):
+    rows: Mapping[str, Row]
+    epic: Row | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardStory(StoryObservation, BoardObservation):
+    """A story of the board in progress."""
+
+    row: Row | None  # None: it was removed from the board
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnstartedStory(BoardObservation):
+    """A story that this run has not started: the next one, or one that says done without proof."""
+
+    row: Row
+    previous_status: str = ""  # before it said done; empty: unknown
+    agent_question: UnansweredQuestion | None = None  # open question of an agent of another tool
+
+    @property
+    def subject(self) -> str:
+        return self.row.key
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpicObservation(BoardObservation):
+    """No story has work left."""
+
+    retrospective: StoryRecord | None  # recorded as a story under the epic's key
+
+    @property
+    def subject(self) -> str:
+        return self.epic.key if self.epic else ""
+
+    @property
+    def record(self) -> StepRecord | None:
+        return self.retrospective.current if self.retrospective else None
+
+
+def board_rows(observation: Observation) -> Mapping[str, Row]:
+    return observation.rows if isinstance(observation, BoardObservation) else {}
 
 
 def call_id(step: StepRecord, call: CallRecord) -> CallId:

@@ -1,6 +1,8 @@
 """Observes a lane without changing anything: facts for the decision table, and context for the performers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 from ..board.sprint_status import Row as BoardRow
 from ..core.answers import AnswerMeaning
@@ -23,12 +25,17 @@ from ..core.lane_scope import LaneScope
 from ..core.run_record import RunRecord, StepRecord, StoryRecord
 from ..core.statuses import BACKLOG, DONE, IN_PROGRESS, PARKED, RowKind, read_status
 from ..core.step_output import StepOutput
-from ..workflows.workflow import PULL_ROUND, RETROSPECTIVE, Workflow
+from ..workflows.workflow import PULL_ROUND, RETROSPECTIVE, Step, Workflow
 from .delivery.rounds import CONFLICT, current_fix_round
-from .lane import Lane
+from .lane import DeliveryPlan, Lane
 from .observation import (
+    BoardStory,
+    EpicObservation,
     Observation,
+    StoryObservation,
     StoryPosition,
+    UnreadableFile,
+    UnstartedStory,
     active_story,
     call_status,
     epic_row,
@@ -47,15 +54,14 @@ from .ports import Ports, WorktreeSnapshot
 # A workflow file: no board, no gate, no commit; one step after another.
 
 
-def observe_workflow(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> Observation:
+def observe_workflow(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> StoryObservation:
     """The story record may be empty: nothing is recorded before the first step, as there is no row."""
     story = run.stories.get(lane.key) or StoryRecord(lane.key)
     position = _position(lane.workflow, run, story)
     call = call_status(ports, position.record)
     target = TargetFact.FINISHED if position.step is None else TargetFact.STORY
-    observation = Observation(
-        facts._replace(epic=EpicFact.UNLISTED, target=target, call=call), story=story, position=position
-    )
+    facts = facts._replace(epic=EpicFact.UNLISTED, target=target, call=call)
+    observation = StoryObservation(facts, story=story, position=position)
     if (
         call in (CallFact.RUNNING, CallFact.ENDED)
         or facts.question is not QuestionFact.NONE
@@ -64,10 +70,10 @@ def observe_workflow(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> 
     ):
         return observation
     rest, until = rest_status(ports, position.step, position.record)
-    facts = observation.facts._replace(
+    facts = facts._replace(
         step=StepFact.WORK, rest=rest, tries=has_tries_left(position.record), budget=has_budget(ports, lane, run)
     )
-    return observation._replace(facts=facts, until=until)
+    return replace(observation, facts=facts, until=until)
 
 
 def skipped_steps(run: RunRecord, story: StoryRecord) -> set[str]:
@@ -86,6 +92,9 @@ def _position(workflow: Workflow, run: RunRecord, story: StoryRecord) -> StoryPo
     return StoryPosition(left[0], current, len(left) == 1)
 
 
+Observed = TypeVar("Observed", bound=Observation)
+ObservedStory = TypeVar("ObservedStory", bound=StoryObservation)
+
 RETRO = "retrospective"
 MAX_UNSTABLE_CHECKS = 5  # check runs while the tree keeps changing without our doing
 BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_each_epic"  # human checkpoints
@@ -93,14 +102,14 @@ BEFORE_DEV, AFTER_STORY, AFTER_EPIC = "before_dev", "after_each_story", "after_e
 
 def observe(ports: Ports, lane: Lane, run: RunRecord) -> Observation:
     facts = human_facts(ports, run)
-    if lane.is_flow:
+    if ports.flow is not None:
         from .flows.observe import observe_flow  # most runs are of a board
 
-        return observe_flow(ports, lane, run, facts)
+        return observe_flow(ports, ports.flow, lane, run, facts)
     if lane.is_workflow:
         return observe_workflow(ports, lane, run, facts)
-    if run.delivery.started_at:
-        return _in_delivery(ports, lane, run, facts)
+    if run.delivery.started_at and lane.delivery is not None:
+        return _in_delivery(ports, lane, lane.delivery, run, facts)
     try:
         rows = ports.board.rows()
     except FileError as error:
@@ -120,7 +129,7 @@ def observe(ports: Ports, lane: Lane, run: RunRecord) -> Observation:
 
 def _unproven_done(
     ports: Ports, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts
-) -> Observation | None:
+) -> UnstartedStory | None:
     """A story of the epic that was not done when the run began, that this run has not started, and whose row says
     done now. A person is asked before the next commit, because each commit includes the board."""
     if not lane.rows:
@@ -132,30 +141,31 @@ def _unproven_done(
     if row is None:
         return None
     facts = facts._replace(row=RowFact.UNVERIFIED)
-    return Observation(facts, rows, StoryRecord(row.key), row, wanted_status=lane.rows.get(row.key, ""))
+    return UnstartedStory(facts, rows=rows, row=row, previous_status=lane.rows.get(row.key, ""))
 
 
-def _in_delivery(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> Observation:
+def _in_delivery(ports: Ports, lane: Lane, plan: DeliveryPlan, run: RunRecord, facts: Facts) -> Observation:
     from .delivery.observe import observe_delivery  # most runs have none
 
     story = current_fix_round(run)
-    return _in_round(ports, lane, run, story, facts) if story else observe_delivery(ports, lane, run, facts)
+    return _in_round(ports, lane, run, story, facts) if story else observe_delivery(ports, lane, plan, run, facts)
 
 
-def _in_round(ports: Ports, lane: Lane, run: RunRecord, story: StoryRecord, facts: Facts) -> Observation:
+def _in_round(ports: Ports, lane: Lane, run: RunRecord, story: StoryRecord, facts: Facts) -> StoryObservation:
     """A fix round for a pull request: recorded as a story of its own, without a row."""
     position = find_position(PULL_ROUND, story, BACKLOG)
     call = call_status(ports, position.record)
-    observation = Observation(facts._replace(call=call, epic=EpicFact.UNLISTED), {}, story, position=position)
+    facts = facts._replace(call=call, epic=EpicFact.UNLISTED)
+    observation = StoryObservation(facts, story=story, position=position)
     if call in (CallFact.RUNNING, CallFact.ENDED) or facts.question is not QuestionFact.NONE or facts.stop:
         return observation
-    facts = observation.facts._replace(
+    facts = facts._replace(
         step=_step(position),
         rounds=story.round - story.rounds_counted_from + 1 < lane.max_rounds,
         fixes=story.fixes < lane.max_fixes,
         commit=CommitFact.DUE if story.finished and "done" not in story.commits else CommitFact.NONE,
     )
-    return _before_call(ports, lane, run, observation._replace(facts=facts))
+    return _before_call(ports, lane, run, replace(observation, facts=facts))
 
 
 def _is_retrospective_open(ports: Ports, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow]) -> bool:
@@ -169,34 +179,33 @@ def _is_retrospective_open(ports: Ports, lane: Lane, run: RunRecord, rows: Mappi
     )
 
 
-def _without_board(ports: Ports, run: RunRecord, facts: Facts, error: FileError) -> Observation:
+def _without_board(ports: Ports, run: RunRecord, facts: Facts, error: FileError) -> UnreadableFile:
     """The board cannot be read. A running call may have corrupted it, and may still repair it."""
     record = next((story.current for story in reversed(run.stories.values()) if story.current), None)
     call = call_status(ports, record)
     board = BoardFact.CORRUPTED if call in (CallFact.RUNNING, CallFact.ENDED) else BoardFact.UNREADABLE
-    return Observation(facts._replace(board=board, call=call), position=StoryPosition(None, record), problem=error)
+    return UnreadableFile(facts._replace(board=board, call=call), problem=error, step=record)
 
 
 def _before_story(
     ports: Ports, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], key: str, facts: Facts
-) -> Observation:
+) -> UnstartedStory:
     why = ports.worktree.problem(lane.branch)
     epic = epic_row(lane, rows.values())
     stage = AFTER_STORY if any(story.finished for story in run.stories.values()) else ""
     asked = ports.agents.unanswered_question(key) if lane.adopted == key else None
     facts = facts._replace(ground=not why, left=asked is not None)
-    observation = Observation(
-        facts, rows, StoryRecord(key), rows.get(key), epic, worktree_problem=why, agent_question=asked
+    observation = UnstartedStory(
+        facts, rows=rows, row=rows[key], epic=epic, worktree_problem=why, agent_question=asked
     )
     return _at_stage(lane, run, observation, stage)
 
 
-def _at_stage(lane: Lane, run: RunRecord, observation: Observation, stage: str) -> Observation:
+def _at_stage(lane: Lane, run: RunRecord, observation: Observed, stage: str) -> Observed:
     """Mark the human checkpoint `stage` as due if it is configured and not yet confirmed."""
-    story = observation.story.key if observation.story else observation.epic.key if observation.epic else ""
-    due = stage == lane.human_checkpoint and f"{stage}:{story}" not in run.passed_checkpoints
+    due = stage == lane.human_checkpoint and f"{stage}:{observation.subject}" not in run.passed_checkpoints
     return (
-        observation._replace(facts=observation.facts._replace(checkpoint=True), stage=stage)
+        replace(observation, facts=observation.facts._replace(checkpoint=True), stage=stage)
         if due
         else observation
     )
@@ -208,13 +217,16 @@ def _in_story(
     row = rows.get(story.key)
     position = find_position(lane.workflow, story, row.meaning if row else "")
     call = call_status(ports, position.record)
-    observation = Observation(facts._replace(call=call), rows, story, row, epic_row(lane, rows.values()), position)
+    facts = facts._replace(call=call)
+    observation = BoardStory(
+        facts, rows=rows, story=story, row=row, epic=epic_row(lane, rows.values()), position=position
+    )
     if call in (CallFact.RUNNING, CallFact.ENDED) or facts.question is not QuestionFact.NONE or facts.stop:
         return observation
     one_step = lane.scope is LaneScope.STEP and run.steps_done > 0
     due = story.expected_status if one_step else wanted_status(story, position, call.value)
-    observation = observation._replace(wanted_status=due)
-    facts = observation.facts._replace(
+    observation = replace(observation, wanted_status=due)
+    facts = facts._replace(
         row=_row(ports, run, story, row, due, call),
         epic=_epic_under_way(observation.epic),
         step=_step(position),
@@ -227,7 +239,7 @@ def _in_story(
         unproved = _unproven_done(ports, lane, run, rows, observation.facts)
         if unproved is not None:
             return unproved
-    observation = _before_call(ports, lane, run, observation._replace(facts=facts))
+    observation = _before_call(ports, lane, run, replace(observation, facts=facts))
     writes_code = (
         position.step is not None
         and position.step.owes is StepOutput.CODE
@@ -237,10 +249,10 @@ def _in_story(
     return _at_stage(lane, run, observation, BEFORE_DEV) if writes_code else observation
 
 
-def _before_call(ports: Ports, lane: Lane, run: RunRecord, observation: Observation) -> Observation:
+def _before_call(ports: Ports, lane: Lane, run: RunRecord, observation: ObservedStory) -> ObservedStory:
     """Add the facts that need git or the account, only where the decision table uses them."""
     facts, position, story = observation.facts, observation.position, observation.story
-    if story is None or facts.row in (RowFact.REMOVED, RowFact.EDITED, RowFact.UNVERIFIED):
+    if facts.row in (RowFact.REMOVED, RowFact.EDITED, RowFact.UNVERIFIED):
         return observation
     why = ports.worktree.problem(lane.branch)
     gate, tree = GateFact.PASSED, None
@@ -248,13 +260,14 @@ def _before_call(ports: Ports, lane: Lane, run: RunRecord, observation: Observat
         if position.is_past_workflow:
             tree = ports.worktree.snapshot(story.key)
             facts = facts._replace(gate=_gate(run, tree), budget=has_budget(ports, lane, run))
-        return observation._replace(facts=facts._replace(ground=not why), tree=tree, worktree_problem=why)
+        facts = facts._replace(ground=not why)
+        return replace(observation, facts=facts, tree=tree, worktree_problem=why)
     if (facts.step is StepFact.REVIEW and facts.call is not CallFact.CHANGES) or (
         facts.call is CallFact.SUCCEEDED and position.is_final
     ):
         tree = ports.worktree.snapshot(story.key)
         gate = GateFact.PASSED if _is_conflict(run, story) else _gate(run, tree)
-    rest, until = _rest(ports, observation)
+    rest, until = _rest(ports, facts.call, position.step, position.record)
     tidy = not position.step.clean or facts.row is RowFact.DUE or ports.worktree.is_clean()
     if not tidy and tidy_label(run, position) in story.commits:
         why = (
@@ -269,7 +282,7 @@ def _before_call(ports: Ports, lane: Lane, run: RunRecord, observation: Observat
         budget=has_budget(ports, lane, run),
         tidy=tidy,
     )
-    return observation._replace(facts=facts, tree=tree, until=until, worktree_problem=why)
+    return replace(observation, facts=facts, tree=tree, until=until, worktree_problem=why)
 
 
 def _is_conflict(run: RunRecord, story: StoryRecord) -> bool:
@@ -332,16 +345,15 @@ def _gate(run: RunRecord, tree: WorktreeSnapshot) -> GateFact:
     return GateFact.SAME if check.fixed_since else GateFact.CODE
 
 
-def _rest(ports: Ports, observation: Observation) -> tuple[BackoffFact, float | None]:
-    step, record = observation.position.step, observation.position.record
-    if step is None or observation.facts.call in (CallFact.SUCCEEDED, CallFact.CHANGES):
+def _rest(ports: Ports, call: CallFact, step: Step, record: StepRecord | None) -> tuple[BackoffFact, float | None]:
+    if call in (CallFact.SUCCEEDED, CallFact.CHANGES):
         return BackoffFact.NONE, None
     return rest_status(ports, step, record)
 
 
 def _after_stories(
     ports: Ports, lane: Lane, run: RunRecord, rows: Mapping[str, BoardRow], facts: Facts
-) -> Observation:
+) -> EpicObservation:
     """No story has work left: what remains of the epic (commit, retrospective, close, delivery)."""
     epic = epic_row(lane, rows.values())
     record = run.stories.get(epic.key) if epic else None
@@ -371,8 +383,8 @@ def _after_stories(
         else ""
     )
     facts = facts._replace(ground=not why)
-    observation = Observation(
-        facts, rows, record, None, epic, StoryPosition(None, retro), until=until, worktree_problem=why
+    observation = EpicObservation(
+        facts, rows=rows, retrospective=record, epic=epic, until=until, worktree_problem=why
     )
     return _at_stage(lane, run, observation, AFTER_EPIC) if lane.scope is LaneScope.EPIC else observation
 

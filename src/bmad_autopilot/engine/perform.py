@@ -2,16 +2,16 @@
 
 Each performer checks whether its effect is already done, so a crash at any point loses and repeats nothing."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..board.sprint_status import Row
 from ..core.errors import FileError
 from ..core.facts import BackoffFact, CallFact, DeliveryFact
 from ..core.lane_scope import LaneScope
 from ..core.run_ending import RunEnding
 from ..core.statuses import DONE, IN_PROGRESS, RowKind
 from ..core.transitions import CommitKind, RoundCause, Rule, RuleAction
-from ..workflows.workflow import RETROSPECTIVE
+from ..workflows.workflow import RETROSPECTIVE, Step
 from . import agent_calls, questions
 from .agent_calls import start_story
 from .commits import (
@@ -24,12 +24,26 @@ from .commits import (
     story_commit,
     tidy_commit,
 )
-from .delivery import branch_actions, pull_actions
-from .delivery.pull_actions import PERFORMERS as DELIVERING
+from .delivery.branch_actions import start_delivery
+from .delivery.pull_actions import note_existing_pull, perform_delivery
+from .delivery.snapshot import DeliveryObservation, SnapshotObservation
 from .flows import perform as flows
-from .observation import Loop, Observation
+from .flows.model import FlowObservation
+from .flows.observe import next_commit
+from .observation import (
+    BoardObservation,
+    BoardStory,
+    EpicObservation,
+    InapplicableRule,
+    Loop,
+    Observation,
+    StoryObservation,
+    UnreadableFile,
+    UnstartedStory,
+    board_rows,
+)
 from .observe import RETRO
-from .ports import CommitOrder
+from .ports import CommitOrder, WorktreeSnapshot
 
 MAX_SUMMARY = 8000
 # Actions that end the attempt to merge, or delay it for long: the merge turn is released.
@@ -42,21 +56,150 @@ _RELEASES_MERGE_TURN = (
 )
 
 
-Performer = Callable[[Loop, Observation, Rule], RunEnding | None]  # the run's ending, if it has ended
-
-
 def perform(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    if observation.delivery is not None:
-        pull_actions.note_existing_pull(loop, observation.delivery)
+    """Return the run's ending, if it has ended."""
+    if isinstance(observation, SnapshotObservation):
+        note_existing_pull(loop, observation.snapshot)
     if observation.facts.delivery is DeliveryFact.ON and rule.action in _RELEASES_MERGE_TURN:
         loop.ports.delivery.release_merge_turn()
-    return _PERFORMERS[rule.action](loop, observation, rule)
+    match rule.action:
+        case RuleAction.DETACH:
+            return _leave(loop, observation)
+        case RuleAction.FINISH:
+            return _finish(loop, observation)
+        case RuleAction.ASK:
+            questions.ask(loop, observation, rule)
+        case RuleAction.ANSWER if (asked := loop.run.question) is not None:
+            questions.give_preset_answer(loop, asked)
+        case RuleAction.APPLY_ANSWER if (asked := loop.run.question) is not None:
+            return questions.apply_answer(loop, observation, asked)
+        case RuleAction.WAIT_FOR_ANSWER if (asked := loop.run.question) is not None:
+            return questions.wait_for_answer(loop, asked)
+        case RuleAction.WAIT_FOR_AGENT if (call := observation.call) is not None:
+            loop.ports.agents.wait(call)
+        case RuleAction.WAIT_FOR_SLOT:
+            loop.ports.agents.wait_for_slot()
+        case _:
+            return _perform_kind(loop, observation, rule)
+    return None
+
+
+def _perform_kind(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
+    match observation:
+        case FlowObservation():
+            return _perform_flow(loop, observation, rule)
+        case DeliveryObservation():
+            return perform_delivery(loop, observation, rule)
+        case StoryObservation():
+            _perform_story(loop, observation, rule)
+        case UnstartedStory():
+            _perform_unstarted(loop, observation, rule)
+        case EpicObservation():
+            _perform_epic(loop, observation, rule)
+        case UnreadableFile():
+            _perform_unreadable(loop, observation, rule)
+        case _:
+            raise InapplicableRule(rule, observation)
+    return None
+
+
+def _perform_story(loop: Loop, observation: StoryObservation, rule: Rule) -> None:
+    match rule.action:
+        case RuleAction.WAIT_FOR_LIMIT | RuleAction.WAIT_FOR_PAUSE if (
+            step := observation.position.step
+        ) is not None:
+            _wait_until(loop, observation, step)
+        case RuleAction.CALL_AGENT if (step := observation.position.step) is not None:
+            agent_calls.start_call(loop, observation, step)
+        case RuleAction.FIX:
+            agent_calls.start_fix(loop, observation)
+        case RuleAction.COLLECT_CALL if (
+            record := observation.record
+        ) is not None and record.last_call is not None:
+            agent_calls.collect_result(loop, observation, record, record.last_call)
+        case RuleAction.CHECK if (tree := observation.tree) is not None:
+            _check(loop, observation, tree)
+        case RuleAction.ACCEPT:
+            _accept(loop, observation)
+        case RuleAction.NEW_ROUND:
+            _new_round(loop, observation, rule)
+        case RuleAction.COMMIT:
+            _commit(loop, _story_order(loop, observation, rule.commit_kind))
+        case _ if isinstance(observation, BoardStory):
+            _perform_row(loop, observation, rule)
+        case _:
+            raise InapplicableRule(rule, observation)
+
+
+def _perform_row(loop: Loop, observation: BoardStory, rule: Rule) -> None:
+    match rule.action:
+        case RuleAction.SET_ROW if (row := observation.row) is not None:
+            _set_row(loop, row, observation.wanted_status)
+        case RuleAction.RECORD_EDIT if (row := observation.row) is not None:
+            _note_edit(loop, observation, row)
+        case RuleAction.DROP_STORY:
+            _drop_story(loop, observation)
+        case RuleAction.START_EPIC if (epic := observation.epic) is not None:
+            _set_epic(loop, epic, IN_PROGRESS)
+        case _:
+            raise InapplicableRule(rule, observation)
+
+
+def _perform_unstarted(loop: Loop, observation: UnstartedStory, rule: Rule) -> None:
+    if rule.action is not RuleAction.START_STORY:
+        raise InapplicableRule(rule, observation)
+    start_story(loop, observation.row.key, observation.row.meaning)
+
+
+def _perform_epic(loop: Loop, observation: EpicObservation, rule: Rule) -> None:
+    story, record = observation.retrospective, observation.record
+    match rule.action:
+        case RuleAction.WAIT_FOR_LIMIT | RuleAction.WAIT_FOR_PAUSE:
+            _wait_until(loop, observation, RETROSPECTIVE)
+        case RuleAction.RUN_RETROSPECTIVE if (epic := observation.epic) is not None:
+            agent_calls.start_retrospective(loop, observation, epic)
+        case RuleAction.COLLECT_CALL if story is not None and record is not None and record.last_call is not None:
+            agent_calls.collect_retrospective(loop, observation, story, record, record.last_call)
+        case RuleAction.CLOSE_EPIC if (epic := observation.epic) is not None:
+            _set_epic(loop, epic, DONE)
+        case RuleAction.COMMIT:
+            order = epic_commit(loop.run, observation.subject or "epic")
+            if order.label == RETRO:
+                _set_retrospective(loop, observation)
+            _commit(loop, order)
+        case RuleAction.DELIVER:
+            start_delivery(loop)
+        case _:
+            raise InapplicableRule(rule, observation)
+
+
+def _perform_flow(loop: Loop, observation: FlowObservation, rule: Rule) -> RunEnding | None:
+    match rule.action:
+        case RuleAction.WRITE_STATE:
+            flows.write_state(loop, observation)
+        case RuleAction.IMPLEMENT if (step := observation.position.step) is not None:
+            return flows.start_tasks(loop, observation, step)
+        case RuleAction.COMMIT if (record := next_commit(loop.run, observation.story)) is not None:
+            _commit(loop, flows.step_commit(loop, observation.story, record))
+        case _:
+            _perform_story(loop, observation, rule)
+    return None
+
+
+def _perform_unreadable(loop: Loop, observation: UnreadableFile, rule: Rule) -> None:
+    match rule.action:
+        case RuleAction.RESTORE_BOARD if (call := observation.call) is not None:
+            loop.note("restored", kept=loop.ports.board.restore(call), why=str(observation.problem))
+        case RuleAction.FAIL:
+            raise observation.problem
+        case _:
+            raise InapplicableRule(rule, observation)
 
 
 # the end
 
 
-def _leave(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
+def _leave(loop: Loop, observation: Observation) -> RunEnding:
     at_work = observation.facts.call is CallFact.RUNNING and observation.call is not None
     ended = observation.call is not None and at_work and loop.ports.agents.cancel_on_second_stop(observation.call)
     loop.note(
@@ -65,33 +208,23 @@ def _leave(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
     return RunEnding.DETACHED if observation.facts.stop else RunEnding.PAUSED
 
 
-def _finish(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
-    if observation.facts.one_step and observation.story is not None and not observation.story.finished:
+def _finish(loop: Loop, observation: Observation) -> RunEnding:
+    one_step = observation.facts.one_step
+    if one_step and isinstance(observation, StoryObservation) and not observation.story.finished:
         loop.note("waiting")  # the run continues with the story's next step when that is requested
         return RunEnding.COMPLETED
     loop.note("finished", status="completed")
-    row = observation.rows.get(loop.lane.key)
-    is_story = loop.lane.scope in (LaneScope.STORY, LaneScope.STEP) and not observation.facts.one_step
+    row = board_rows(observation).get(loop.lane.key)
+    is_story = loop.lane.scope in (LaneScope.STORY, LaneScope.STEP) and not one_step
     is_undone = is_story and (row is None or row.meaning != DONE)
     return RunEnding.NOT_DONE if is_undone else RunEnding.COMPLETED
-
-
-def _fail(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
-    assert observation.problem is not None
-    raise observation.problem
 
 
 # waiting
 
 
-def _wait_for_agent(loop: Loop, observation: Observation, rule: Rule) -> None:
-    if observation.call is not None:
-        loop.ports.agents.wait(observation.call)
-
-
-def _wait_until(loop: Loop, observation: Observation, rule: Rule) -> None:
+def _wait_until(loop: Loop, observation: Observation, step: Step) -> None:
     if loop.run.resting_until != observation.until:
-        step = observation.position.step or RETROSPECTIVE
         lacks = (
             loop.ports.agents.choose(step).fallback_problem if observation.facts.rest is BackoffFact.LIMIT else ""
         )
@@ -104,81 +237,47 @@ def _wait_until(loop: Loop, observation: Observation, rule: Rule) -> None:
     loop.ports.clock.wait(observation.until)
 
 
-def _wait_for_slot(loop: Loop, observation: Observation, rule: Rule) -> None:
-    loop.ports.agents.wait_for_slot()
-
-
 # the board
 
 
-def _restore_board(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.call is not None
-    loop.note("restored", kept=loop.ports.board.restore(observation.call), why=str(observation.problem))
-
-
-def _note_edit(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
-    assert observation.row is not None
+def _note_edit(loop: Loop, observation: BoardStory, row: Row) -> None:
     loop.note(
         "edited",
         story=observation.story.key,
         before=observation.story.expected_status,
-        status=observation.row.meaning,
+        status=row.meaning,
     )
 
 
-def _set_row(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.row is not None
-    loop.note("row", key=observation.row.key, before=observation.row.meaning, after=observation.wanted_status)
-    if loop.ports.board.set_row(observation.row.key, observation.wanted_status, observation.row.status.raw):
-        loop.note("row-set", key=observation.row.key)
+def _set_row(loop: Loop, row: Row, status: str) -> None:
+    loop.note("row", key=row.key, before=row.meaning, after=status)
+    if loop.ports.board.set_row(row.key, status, row.status.raw):
+        loop.note("row-set", key=row.key)
 
 
-def _set_epic(loop: Loop, observation: Observation, after: str) -> None:
-    assert observation.epic is not None
-    loop.note("epic", key=observation.epic.key, before=observation.epic.meaning, after=after)
-    loop.ports.board.set_row(observation.epic.key, after, observation.epic.status.raw)
-
-
-def _reopen_epic(loop: Loop, observation: Observation, rule: Rule) -> None:
-    _set_epic(loop, observation, IN_PROGRESS)
-
-
-def _close_epic(loop: Loop, observation: Observation, rule: Rule) -> None:
-    _set_epic(loop, observation, DONE)
+def _set_epic(loop: Loop, epic: Row, after: str) -> None:
+    loop.note("epic", key=epic.key, before=epic.meaning, after=after)
+    loop.ports.board.set_row(epic.key, after, epic.status.raw)
 
 
 # the story
 
 
-def _start_story(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
-    assert observation.row is not None
-    start_story(loop, observation.story.key, observation.row.meaning)
-
-
-def _drop_story(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
+def _drop_story(loop: Loop, observation: BoardStory) -> None:
     kept = loop.ports.worktree.stash(
         observation.story.key, calls_of(observation.story), last_own_commit(observation.story)
     )
     loop.note("gone", story=observation.story.key, kept=kept)
 
 
-def _check(loop: Loop, observation: Observation, rule: Rule) -> None:
-    if observation.delivery is not None:
-        branch_actions.check(loop, observation, rule)
-        return
-    assert observation.tree is not None
-    loop.note("checking", story=observation.story.key if observation.story else "")
-    check = loop.ports.worktree.check(observation.tree.code or "")
-    strayed = _revert_rows(loop, observation)
-    loop.note(
-        "check", **vars(check), tree=observation.tree.tree, **({"put_back_rows": strayed} if strayed else {})
-    )
+def _check(loop: Loop, observation: StoryObservation, tree: WorktreeSnapshot) -> None:
+    loop.note("checking", story=observation.story.key)
+    check = loop.ports.worktree.check(tree.code or "")
+    strayed = _revert_rows(loop, observation) if isinstance(observation, BoardStory) else []
+    loop.note("check", **vars(check), tree=tree.tree, **({"put_back_rows": strayed} if strayed else {}))
 
 
-def _revert_rows(loop: Loop, observation: Observation) -> list[list[str]]:
+def _revert_rows(loop: Loop, observation: BoardObservation) -> list[list[str]]:
     """Revert rows of other epics that moved while the checks ran. Only in the lane's own work tree, where only a
     check can have moved them. Return each as key, before, after."""
     if not loop.ports.worktree.is_own():
@@ -194,9 +293,8 @@ def _revert_rows(loop: Loop, observation: Observation) -> list[list[str]]:
     return [[row.key, row.status.raw, now[row.key].status.raw] for row in moved]
 
 
-def _accept(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
-    record = observation.position.record
+def _accept(loop: Loop, observation: StoryObservation) -> None:
+    record = observation.record
     loop.ports.agents.clear_state(observation.story.key)
     loop.note(
         "accepted",
@@ -209,17 +307,14 @@ def _accept(loop: Loop, observation: Observation, rule: Rule) -> None:
     )
 
 
-def _checkpoint(loop: Loop, observation: Observation) -> dict[str, Any]:
+def _checkpoint(loop: Loop, observation: StoryObservation) -> dict[str, Any]:
     """The checkpoint of a completed step, as part of its journal entry."""
     order = checkpoint_order(loop.lane, loop.run, observation)
     return {"checkpoint": dict(loop.ports.records.checkpoint(order))} if order is not None else {}
 
 
-def _new_round(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.story is not None
-    last = observation.position.record.last_call if observation.position.record else None
-    summary = str(last.outcome.get("summary", "")) if last and last.outcome else ""
-    why = "review"
+def _new_round(loop: Loop, observation: StoryObservation, rule: Rule) -> None:
+    why, summary = "review", str(observation.ended.get("summary", ""))
     if rule.round_cause is RoundCause.CHECKS and observation.tree is not None:
         why, summary = "checks", loop.run.checks[observation.tree.code or ""].excerpt
     loop.note(
@@ -236,30 +331,22 @@ def _new_round(loop: Loop, observation: Observation, rule: Rule) -> None:
 # git
 
 
-def _commit(loop: Loop, observation: Observation, rule: Rule) -> None:
-    order = _commit_order(loop, observation, rule.commit_kind)
-    if order.label == RETRO:
-        _set_retrospective(loop, observation)
+def _commit(loop: Loop, order: CommitOrder) -> None:
     loop.note("committing", key=order.key)
     sha = loop.ports.worktree.commit(order)
     loop.note("commit", key=order.key, label=order.label, story=order.story, sha=sha, subject=order.subject)
 
 
-def _commit_order(loop: Loop, observation: Observation, kind: CommitKind) -> CommitOrder:
-    if kind is CommitKind.FLOW_STEP:
-        return flows.commit_step(loop, observation)
-    if kind is CommitKind.STORY:
-        is_skipped = observation.story is not None and observation.story.skipped
-        return (skip_commit if is_skipped else story_commit)(loop.run, observation)
-    make = {
-        CommitKind.CLEAN_TREE: tidy_commit,
-        CommitKind.REVIEW_ROUND: round_commit,
-        CommitKind.EPIC: epic_commit,
-    }
-    return make[kind](loop.run, observation)
+def _story_order(loop: Loop, observation: StoryObservation, kind: CommitKind) -> CommitOrder:
+    story = observation.story
+    if kind is CommitKind.CLEAN_TREE:
+        return tidy_commit(loop.run, story, observation.position)
+    if kind is CommitKind.REVIEW_ROUND:
+        return round_commit(loop.run, story)
+    return skip_commit(loop.run, story) if story.skipped else story_commit(loop.run, story)
 
 
-def _set_retrospective(loop: Loop, observation: Observation) -> None:
+def _set_retrospective(loop: Loop, observation: EpicObservation) -> None:
     """Not every BMAD version sets the row; one that is already done is not written again."""
     own = (
         row
@@ -269,36 +356,3 @@ def _set_retrospective(loop: Loop, observation: Observation) -> None:
     for row in own:
         if row.meaning != DONE:
             loop.ports.board.set_row(row.key, DONE, row.status.raw)
-
-
-_PERFORMERS: Mapping[RuleAction, Performer] = {
-    RuleAction.DETACH: _leave,
-    RuleAction.FINISH: _finish,
-    RuleAction.FAIL: _fail,
-    RuleAction.WAIT_FOR_ANSWER: questions.wait_for_answer,
-    RuleAction.WAIT_FOR_AGENT: _wait_for_agent,
-    RuleAction.WAIT_FOR_LIMIT: _wait_until,
-    RuleAction.WAIT_FOR_SLOT: _wait_for_slot,
-    RuleAction.WAIT_FOR_PAUSE: _wait_until,
-    RuleAction.ASK: questions.ask,
-    RuleAction.ANSWER: questions.give_preset_answer,
-    RuleAction.APPLY_ANSWER: questions.apply_answer,
-    RuleAction.RESTORE_BOARD: _restore_board,
-    RuleAction.COLLECT_CALL: agent_calls.collect_result,
-    RuleAction.START_STORY: _start_story,
-    RuleAction.DROP_STORY: _drop_story,
-    RuleAction.RECORD_EDIT: _note_edit,
-    RuleAction.SET_ROW: _set_row,
-    RuleAction.START_EPIC: _reopen_epic,
-    RuleAction.CLOSE_EPIC: _close_epic,
-    RuleAction.CHECK: _check,
-    RuleAction.CALL_AGENT: agent_calls.start_call,
-    RuleAction.FIX: agent_calls.start_fix,
-    RuleAction.RUN_RETROSPECTIVE: agent_calls.start_retrospective,
-    RuleAction.ACCEPT: _accept,
-    RuleAction.NEW_ROUND: _new_round,
-    RuleAction.COMMIT: _commit,
-    RuleAction.WRITE_STATE: flows.write_state,
-    RuleAction.IMPLEMENT: flows.start_tasks,
-    **DELIVERING,
-}

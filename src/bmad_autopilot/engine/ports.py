@@ -321,13 +321,7 @@ class Ports(NamedTuple):
     agents: AgentPort
     people: PeoplePort
     delivery: DeliveryPort
-    flow: "FlowStore | None" = None  # of a flow's lane
-
-    def flow_store(self) -> "FlowStore":
-        """The flow's state file and the project's folder."""
-        if self.flow is None:
-            raise AssertionError("the lane is not a flow's")
-        return self.flow
+    flow: "FlowStore | None" = None  # a flow's state file and the project's folder
 
 
 # Observers of a run: an event listener, and a person who can be prompted.

@@ -1,22 +1,33 @@
 """Asks a lane's questions and applies the answers: builds the question, records it, acts on its answer."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..agents.adapter import Outcome
 from ..core.answers import AnswerMeaning
 from ..core.errors import command
 from ..core.facts import CallFact
 from ..core.run_ending import RunEnding
-from ..core.run_record import CheckRecord
+from ..core.run_record import CheckRecord, Data
 from ..core.statuses import BACKLOG, DONE, RowKind
 from ..core.stop_causes import CAUSE_MENUS, BlockReason, Cause
 from ..core.transitions import Rule
 from ..gates.scope import restored_status
+from ..workflows.workflow import Step
 from .commits import calls_of, last_own_commit
 from .delivery.questions import DELIVERY_QUESTIONS, pull_question, question_key
+from .delivery.snapshot import DeliveryObservation, SnapshotObservation
+from .flows.model import FlowObservation
 from .flows.questions import FLOW_ANSWERS, flow_question
-from .observation import Loop, Observation, allowed_preset_answer
+from .observation import (
+    BoardObservation,
+    BoardStory,
+    EpicObservation,
+    Loop,
+    Observation,
+    StoryObservation,
+    StoryPosition,
+    UnstartedStory,
+    allowed_preset_answer,
+    board_rows,
+)
 from .ports import LaneQuestion, Ports, UnansweredQuestion, WorktreeSnapshot
 from .question_texts import AFTER_STORY, QUESTION_TEXTS, RECOMMENDED_BY_CAUSE, TEXT_BY_CAUSE, QuestionText
 
@@ -29,30 +40,23 @@ LEFT_BEHIND = "left-behind"
 
 
 def question_for(code: str, observation: Observation, rounds: int) -> LaneQuestion:
-    ended = _ended(observation)
+    ended = observation.ended
     code = str(ended.get("asks") or code) if code == AGENT else code
-    story = (
-        observation.story.key
-        if observation.story
-        else observation.epic.key
-        if observation.epic
-        else observation.subject
-    )
     if code == AGENT:
-        return _agent_question(story, observation, ended)
+        return _agent_question(observation, ended)
     form = QUESTION_TEXTS[code]
     cause = _cause(code, form, observation, ended)
-    step = observation.position.step.name if observation.position.step else ""
+    step, epic = _step(observation), observation.epic if isinstance(observation, BoardObservation) else None
     names = {
-        "story": story,
-        "step": step,
+        "story": observation.subject,
+        "step": step.name if step else "",
         "rounds": rounds,
-        "epic": observation.epic.key if observation.epic else "the epic",
+        "epic": epic.key if epic else "the epic",
     }
     recommended, because = RECOMMENDED_BY_CAUSE.get(cause, (form.recommended, form.because))
     return LaneQuestion(
         code,
-        story,
+        observation.subject,
         observation.call,
         _text(form, cause, observation).format(**names),
         _context(code, observation, ended),
@@ -88,11 +92,15 @@ def meaning_of(code: str, answer: str) -> AnswerMeaning:
     return form.options.get(answer, AnswerMeaning.AGAIN) if form else AnswerMeaning.AGAIN
 
 
-def _agent_question(story: str, observation: Observation, ended: dict[str, Any]) -> LaneQuestion:
+def _step(observation: Observation) -> Step | None:
+    return observation.position.step if isinstance(observation, StoryObservation) else None
+
+
+def _agent_question(observation: Observation, ended: Data) -> LaneQuestion:
     asked = ended.get("question") or {}
     return LaneQuestion(
         AGENT,
-        story,
+        observation.subject,
         observation.call,
         str(asked.get("question", "")),
         str(asked.get("context", "")),
@@ -103,19 +111,19 @@ def _agent_question(story: str, observation: Observation, ended: dict[str, Any])
     )
 
 
-def _cause(code: str, form: QuestionText, observation: Observation, ended: dict[str, Any]) -> Cause:
+def _cause(code: str, form: QuestionText, observation: Observation, ended: Data) -> Cause:
     if code in ("failed", "hopeless"):
         return _by_outcome(ended, form.cause)
     if code == "blocked":
         return _known(ended.get("cause"), form.cause)
     if code == "ground" and any(mark in observation.worktree_problem for mark in _UNMERGED):
         return Cause.CONFLICT
-    if code == "human-checkpoint" and observation.story is None:
+    if code == "human-checkpoint" and isinstance(observation, EpicObservation) and not observation.retrospective:
         return Cause.EPIC_COMPLETE
     return form.cause
 
 
-def _by_outcome(ended: dict[str, Any], otherwise: Cause) -> Cause:
+def _by_outcome(ended: Data, otherwise: Cause) -> Cause:
     if ended.get("finding") == CallFact.INCOMPLETE:
         return Cause.FALSE_CLAIM
     outcomes = {Outcome.TIMED_OUT: Cause.TIMEOUT, Outcome.LIMIT: Cause.LIMIT}
@@ -127,7 +135,7 @@ def _known(word: object, otherwise: Cause) -> Cause:
 
 
 def _text(form: QuestionText, cause: Cause, observation: Observation) -> str:
-    if cause is Cause.HUMAN_CHECKPOINT and observation.position.step is None:
+    if cause is Cause.HUMAN_CHECKPOINT and _step(observation) is None:
         return AFTER_STORY
     return TEXT_BY_CAUSE.get(cause, form.text)
 
@@ -163,34 +171,33 @@ def describe_checks(check: CheckRecord, logs: str) -> str:
     return "\n".join((*failed[:MAX_COMMANDS], f"logs: {logs}"))
 
 
-def _ended(observation: Observation) -> dict[str, Any]:
-    last = observation.position.record.last_call if observation.position.record else None
-    return dict(last.outcome) if last and last.outcome else {}
-
-
-def _context(code: str, observation: Observation, ended: Mapping[str, Any]) -> str:
+def _context(code: str, observation: Observation, ended: Data) -> str:
     if code == "rows":
         moved = ended.get("rows", ())
         return "\n".join(f"{key}: {before or 'not there'} → {after or 'gone'}" for key, before, after in moved)
-    if code == "row" and observation.row is not None:
-        return f"{observation.row.key}: {observation.wanted_status or 'not done'} → {observation.row.status.raw}"
-    if code == "left-out":
+    row = observation.row if isinstance(observation, BoardStory | UnstartedStory) else None
+    if code == "row" and row is not None:
+        return f"{row.key}: {_status_before(observation) or 'not done'} → {row.status.raw}"
+    if code == "left-out" and isinstance(observation, EpicObservation) and (epic := observation.epic) is not None:
         stories = sorted(observation.rows.values(), key=lambda row: row.order)
-        own = [
-            row
-            for row in stories
-            if observation.epic and row.epic == observation.epic.number and row.key != observation.epic.key
-        ]
+        own = [row for row in stories if row.epic == epic.number and row.key != epic.key]
         return "\n".join(f"{row.key}: {row.status.raw}" for row in own if row.meaning not in ("done", "optional"))
     if code == "ground":
         return observation.worktree_problem
-    if code == "stuck" and observation.row is not None:
-        back = command("board", "set", observation.row.key, "ready-for-dev")
-        return f"its row says {observation.row.status.raw}, and no step of the workflow begins there: {back}"
+    if code == "stuck" and row is not None:
+        back = command("board", "set", row.key, "ready-for-dev")
+        return f"its row says {row.status.raw}, and no step of the workflow begins there: {back}"
     if code in ("human-checkpoint", "settings", "budget"):
         return ""
     message = str(ended.get("summary") or ended.get("message") or "")
     return f"Reason: {message}" if message and code in ("blocked", "failed", "hopeless", "rounds") else message
+
+
+def _status_before(observation: Observation) -> str:
+    """The status that the row should have instead of done."""
+    if isinstance(observation, UnstartedStory):
+        return observation.previous_status
+    return observation.wanted_status if isinstance(observation, StoryObservation) else ""
 
 
 # Performers: ask a person, answer from the settings, and apply an answer.
@@ -219,7 +226,7 @@ def ask(loop: Loop, observation: Observation, rule: Rule) -> None:
         **({"step": step} if (step := question.step or (call.step if call and loop.lane.is_flow else "")) else {}),
         **(
             {"key": question_key(question.code, observation, loop.run)}
-            if question.code in DELIVERY_QUESTIONS
+            if isinstance(observation, DeliveryObservation) and question.code in DELIVERY_QUESTIONS
             else {}
         ),
         **({"stage": observation.stage} if rule.question in ("human-checkpoint", *FLOW_ANSWERS) else {}),
@@ -228,23 +235,23 @@ def ask(loop: Loop, observation: Observation, rule: Rule) -> None:
 
 
 def _build_question(loop: Loop, observation: Observation, rule: Rule) -> LaneQuestion:
-    if rule.question == "left-behind" and observation.agent_question is not None and observation.story is not None:
-        return leftover_question(observation.story.key, observation.agent_question)._replace(
-            turn=loop.run.question_turn
-        )
-    if rule.question in FLOW_ANSWERS:
-        asked = flow_question(rule.question, observation, loop.ports.flow_store(), loop.lane.workflow.steps)
-        return asked._replace(turn=loop.run.question_turn)
-    if rule.question in DELIVERY_QUESTIONS:
-        return _delivery_question(loop, observation, rule)
-    question = question_for(rule.question, observation, loop.lane.max_rounds)._replace(turn=loop.run.question_turn)
-    if observation.tree is not None and rule.question in ("checks", "environment"):
-        code = observation.tree.code or ""
+    turn = loop.run.question_turn
+    match observation:
+        case UnstartedStory(agent_question=UnansweredQuestion() as asked) if rule.question == LEFT_BEHIND:
+            return leftover_question(observation.subject, asked)._replace(turn=turn)
+        case FlowObservation(position=StoryPosition(step=Step() as step)) if rule.question in FLOW_ANSWERS:
+            return flow_question(rule.question, observation, step, loop.lane.workflow.steps)._replace(turn=turn)
+        case DeliveryObservation() if rule.question in DELIVERY_QUESTIONS:
+            return _delivery_question(loop, observation, rule)
+    question = question_for(rule.question, observation, loop.lane.max_rounds)._replace(turn=turn)
+    tree = observation.tree if isinstance(observation, StoryObservation) else None
+    if tree is not None and rule.question in ("checks", "environment"):
+        code = tree.code or ""
         question = question._replace(
             context=describe_checks(loop.run.checks[code], loop.ports.worktree.check_logs(code))
         )
-    if rule.question == "restless" and observation.tree is not None:
-        question = question._replace(context=_describe_changes(loop, observation.tree))
+    if tree is not None and rule.question == "restless":
+        question = question._replace(context=_describe_changes(loop, tree))
     if rule.question == "settings":
         question = question._replace(context=loop.ports.records.describe_settings_changes())
     return with_call_output(question, loop.ports)
@@ -264,24 +271,21 @@ def _describe_changes(loop: Loop, tree: WorktreeSnapshot) -> str:
     return "\n".join(lines[:MAX_PATHS])
 
 
-def _delivery_question(loop: Loop, observation: Observation, rule: Rule) -> LaneQuestion:
+def _delivery_question(loop: Loop, observation: DeliveryObservation, rule: Rule) -> LaneQuestion:
     question = pull_question(rule.question, observation, loop.run)._replace(turn=loop.run.question_turn)
-    check = observation.delivery.snapshot.check if observation.delivery else None
+    check = observation.snapshot.check if isinstance(observation, SnapshotObservation) else None
     if check is None or rule.question not in ("unfit", "unfit-here"):
         return question
     return question._replace(context=describe_checks(check, loop.ports.worktree.check_logs(check.code)))
 
 
-def give_preset_answer(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert loop.run.question is not None
+def give_preset_answer(loop: Loop, asked: Data) -> None:
     found = allowed_preset_answer(loop.ports, loop.run)
-    assert found is not None
-    loop.ports.people.record_answer(str(loop.run.question["question"]), found)
+    if found is not None:  # None: the settings have changed since the observation
+        loop.ports.people.record_answer(str(asked["question"]), found)
 
 
-def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    asked = loop.run.question
-    assert asked is not None
+def apply_answer(loop: Loop, observation: Observation, asked: Data) -> RunEnding | None:
     name, code = str(asked["question"]), str(asked["code"])
     answer = loop.ports.people.answer(name) or ""
     means = meaning_of(code, answer)
@@ -313,17 +317,14 @@ def apply_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding 
 
 
 def _undo_rows(loop: Loop, observation: Observation) -> None:
-    last = observation.position.record.last_call if observation.position.record else None
-    moved = last.outcome.get("rows", ()) if last and last.outcome else ()
-    for key, before, after in moved:
+    for key, before, after in observation.ended.get("rows", ()):
         loop.ports.board.set_row(key, restored_status(key, before), after)
 
 
 def _keep_rows(loop: Loop, observation: Observation) -> None:
     """Accept stories of the lane's epic that a person has set to done, so that they are not asked about again."""
-    last = observation.position.record.last_call if observation.position.record else None
-    for key, before, _ in last.outcome.get("rows", ()) if last and last.outcome else ():
-        row = observation.rows.get(key)
+    for key, before, _ in observation.ended.get("rows", ()):
+        row = board_rows(observation).get(key)
         if row is not None and row.kind is RowKind.STORY and row.epic == loop.lane.epic and row.meaning == DONE:
             loop.note("edited", story=key, before=before, status=DONE)
 
@@ -331,7 +332,7 @@ def _keep_rows(loop: Loop, observation: Observation) -> None:
 def _resolve_row(loop: Loop, observation: Observation, key: str, *, mine: bool) -> None:
     """Accept a row that says done, or set it back to the status this run expects. A row that was moved again since
     is left for the next observation."""
-    row, story = observation.rows.get(key), loop.run.stories.get(key)
+    row, story = board_rows(observation).get(key), loop.run.stories.get(key)
     if row is None or row.meaning != DONE:
         return
     before = story.expected_status if story is not None else loop.lane.rows.get(key, "")
@@ -343,9 +344,8 @@ def _resolve_row(loop: Loop, observation: Observation, key: str, *, mine: bool) 
         loop.note("row-set", key=key)
 
 
-def wait_for_answer(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    assert loop.run.question is not None
-    loop.awaited_question = str(loop.run.question["question"])
+def wait_for_answer(loop: Loop, asked: Data) -> RunEnding | None:
+    loop.awaited_question = str(asked["question"])
     if loop.ports.people.wait_for_answer(loop.awaited_question):
         return None
     loop.note("waiting")

@@ -10,9 +10,9 @@ from bmad_autopilot.core.errors import ConflictError
 from bmad_autopilot.core.facts import BranchFact
 from bmad_autopilot.core.run_record import apply_delivery_answer
 from bmad_autopilot.core.transitions import RuleAction
-from bmad_autopilot.engine.delivery.branch_actions import AGAIN
+from bmad_autopilot.engine.delivery.branch_actions import AGAIN, start_delivery
 from bmad_autopilot.engine.delivery.observe import PATIENCE
-from bmad_autopilot.engine.delivery.pull_actions import PERFORMERS
+from bmad_autopilot.engine.delivery.pull_actions import perform_delivery
 from bmad_autopilot.github.forge import PullState, PullSummary, RemoteCheck
 from bmad_autopilot.views.run_log import delivery_lines
 from tests.engine.delivery.test_pull_actions import READY, Stage, stage
@@ -101,7 +101,7 @@ def test_what_ours_holds_was_begun_from_and_nothing_else(remote: str, known: set
     made = Stage()
     made.remote = {BRANCH: remote, BASE: "b1"}
     made.before["h1"] = {"b1", "h0"}
-    made.perform(RuleAction.DELIVER)
+    start_delivery(cast(Any, made))
     assert made.run.delivery.known_heads == known
     assert made.facts().line is line
 
@@ -197,8 +197,8 @@ def test_a_base_that_has_moved_since_the_look_is_looked_at_again_before_the_merg
     made.run.delivery.pull = 7
     look = made.look()
     made.remote["main"] = "b2"
-    PERFORMERS[RuleAction.MERGE](cast(Any, made), look, decide(look.facts))
+    perform_delivery(cast(Any, made), look, decide(look.facts))
     assert made.asked == []
     made.remote["main"] = "b1"
-    PERFORMERS[RuleAction.MERGE](cast(Any, made), look, decide(look.facts))
+    perform_delivery(cast(Any, made), look, decide(look.facts))
     assert [one[0] for one in made.asked] == ["merge"]

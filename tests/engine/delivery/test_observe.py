@@ -525,7 +525,7 @@ def test_a_base_taken_in_voids_neither_review_nor_approval() -> None:
 def test_the_most_urgent_thread_counts() -> None:
     made = world(ready(threads=(thread(comment(STRANGER)), thread(comment(OWNER), id="U"))))
     assert made.facts().threads is ThreadsFact.OPEN
-    assert [point.due for point in made.look().delivery.points] == [ThreadsFact.UNTRUSTED, ThreadsFact.OPEN]  # type: ignore[union-attr]
+    assert [point.due for point in made.seen().points] == [ThreadsFact.UNTRUSTED, ThreadsFact.OPEN]
     assert rule(world(ready(threads=(thread(comment(STRANGER)),)))) == "threads-strange"
 
 
@@ -561,9 +561,8 @@ def test_what_did_not_satisfy_a_reviewer_does_not_settle_the_next_thing_they_say
     add_thread_answer(made.run, "T", FIXED, commit="h1")
     assert made.facts().threads is ThreadsFact.REPLY
     made.pulls = [ready(threads=(thread(comment(OWNER), more, commit="h0"),))]
-    look = made.look()
-    assert look.delivery is not None
-    assert [one["since"] for one in prompt_points(look.delivery.points, made.run)] == ["h1"]
+    look = made.seen()
+    assert [one["since"] for one in prompt_points(look.points, made.run)] == ["h1"]
     add_thread_answer(made.run, "T", FIXED, comment(OWNER), more, commit="", named="h1", since="h1")
     assert made.facts().threads is ThreadsFact.OPEN
 
@@ -602,18 +601,15 @@ def test_changes_that_somebody_in_the_settings_asks_for_are_asked_for() -> None:
     assert rule(made) == "points"
     made.run.delivery.answers[wish.id] = {"answer": DISAGREES, "why": "It does not.", "story": "epic-1.pr-1"}
     assert rule(made) == "reply-due"
-    look = made.look()
-    assert look.delivery is not None
-    key = reply_key(look.delivery.points[0])
+    look = made.seen()
+    key = reply_key(look.points[0])
     add_done_effect(made.run, "reply", key, NOW)
     assert rule(made) == "disputed"
     assert "This leaks money." in pull_question("disputed", made.look(), made.run).context
     add_answer(made.run, "disputed", key, "close-thread")
     assert rule(made) == "unapproved", "it still stands there"
-    look = made.look()
-    assert describe_wait(PullWait.APPROVAL, look.delivery and look.delivery.snapshot).startswith(
-        "carla to take back"
-    )
+    look = made.seen()
+    assert describe_wait(PullWait.APPROVAL, look.snapshot).startswith("carla to take back")
     made.pulls = [ready(reviews=(REVIEWED, wish, review(carla, ReviewState.DISMISSED, at=2.0)))]
     assert rule(made) == "merge"
     for trusted, fact in (
@@ -647,12 +643,12 @@ def test_what_is_too_large_for_a_robot_waits_for_a_persons_approval() -> None:
     robot = review(ForgeActor(ROBOT, is_bot=True), ReviewState.APPROVED)
     made = world(ready(reviews=(REVIEWED, robot)), files=tuple(f"{number}.py" for number in range(MOST_FILES)))
     assert rule(made) == "unapproved"
-    look = made.look()
-    assert "a person's approval" in describe_wait(PullWait.APPROVAL, look.delivery and look.delivery.snapshot)
+    look = made.seen()
+    assert "a person's approval" in describe_wait(PullWait.APPROVAL, look.snapshot)
     made.pulls = [ready(reviews=(REVIEWED, robot, APPROVED))]
     assert rule(made) == "merge"
-    small = world(ready(reviews=(REVIEWED,))).look()
-    assert describe_wait(PullWait.APPROVAL, small.delivery and small.delivery.snapshot) == "an approval"
+    small = world(ready(reviews=(REVIEWED,))).seen()
+    assert describe_wait(PullWait.APPROVAL, small.snapshot) == "an approval"
 
 
 def test_a_robot_that_would_approve_is_started_once_and_only_where_there_is_one() -> None:
@@ -729,10 +725,8 @@ def test_what_the_forge_does_not_call_free_is_waited_for_and_then_asked_about() 
     add_answer(made.run, "merge-refused", "h1:b1", "try-merge", at=made.now_at)
     assert rule(made) == "blocked", "still over no rule"
     assert made.look().until == BEGAN + 240.0
-    look = made.look()
-    assert "GitHub calls it BLOCKED" in describe_wait(
-        PullWait.BRANCH_RULES, look.delivery and look.delivery.snapshot
-    )
+    look = made.seen()
+    assert "GitHub calls it BLOCKED" in describe_wait(PullWait.BRANCH_RULES, look.snapshot)
     made.now_at = BEGAN + 240.0
     assert rule(made) == "merge-refused"
     assert question_key("merge-refused", made.look(), made.run) == "h1:b1"
@@ -786,8 +780,8 @@ def test_an_epic_on_one_that_is_not_merged_waits_for_it() -> None:
     assert rule(made) == "by-hand"
     made.taken = BranchMerge("", ("a.py",))
     assert made.facts().base is BaseFact.UP_TO_DATE, "met once the epic before it is merged"
-    look = made.look()
-    assert describe_wait(PullWait.PERSON, look.delivery and look.delivery.snapshot) == (
+    look = made.seen()
+    assert describe_wait(PullWait.PERSON, look.snapshot) == (
         "the pull request of feature/epic-0, which it stands on"
     )
 
@@ -797,9 +791,8 @@ def test_once_that_is_merged_it_goes_to_the_base() -> None:
     made = world(ready(base_ref="feature/epic-0"), first, plan=DeliveryPlan(onto="feature/epic-0"))
     made.remote[BASE] = "b2"
     assert (made.facts().aim, made.facts().base) == (False, BaseFact.MOVED)
-    look = made.look()
-    assert look.delivery is not None
-    assert look.delivery.snapshot.parent_fork == "fork of h1 and e0"
+    look = made.seen()
+    assert look.snapshot.parent_fork == "fork of h1 and e0"
 
 
 # without a forge
@@ -825,8 +818,5 @@ def test_every_wait_for_a_pull_request_says_for_what() -> None:
 
 
 def test_a_draft_waits_for_a_person() -> None:
-    look = world(ready(is_draft=True)).look()
-    assert (
-        describe_wait(PullWait.PERSON, look.delivery and look.delivery.snapshot)
-        == "a person to take it out of draft"
-    )
+    look = world(ready(is_draft=True)).seen()
+    assert describe_wait(PullWait.PERSON, look.snapshot) == "a person to take it out of draft"

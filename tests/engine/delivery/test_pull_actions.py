@@ -12,7 +12,7 @@ from bmad_autopilot.core.journal_fold import apply_entry
 from bmad_autopilot.core.run_record import RunRecord
 from bmad_autopilot.core.transitions import DELIVERY_RULES, Rule, RuleAction
 from bmad_autopilot.engine.delivery.observe import MAX_TROUBLES, PATIENCE
-from bmad_autopilot.engine.delivery.pull_actions import PERFORMERS, note_existing_pull
+from bmad_autopilot.engine.delivery.pull_actions import note_existing_pull, perform_delivery
 from bmad_autopilot.engine.delivery.threads import comment_mark
 from bmad_autopilot.engine.observation import Loop
 from bmad_autopilot.engine.ports import WorktreeSnapshot
@@ -50,7 +50,7 @@ class Stage(World):
     def perform(self, action: RuleAction, rule: str = "") -> str | None:
         """`rule`: the row of the table whose parameters are used."""
         found = (one for one in DELIVERY_RULES if one.name == rule and one.action is action)
-        return PERFORMERS[action](cast(Loop, self), self.look(), next(found, Rule("", {}, action)))
+        return perform_delivery(cast(Loop, self), self.look(), next(found, Rule("", {}, action)))
 
     def _did(self, *what: Any) -> Any:
         self.asked.append(what)
@@ -204,7 +204,7 @@ def test_nothing_is_merged_into_a_base_that_moved_before_it_was_our_turn() -> No
     made = stage(READY)
     look = made.look()
     made.remote[BASE] = "b2"
-    PERFORMERS[RuleAction.MERGE](cast(Loop, made), look, Rule("", {}, RuleAction.MERGE))
+    perform_delivery(cast(Loop, made), look, Rule("", {}, RuleAction.MERGE))
     assert made.asked == []
 
 
@@ -239,8 +239,7 @@ def test_a_pull_request_whose_opening_nobody_heard_of_goes_by_its_number() -> No
     made.run.delivery.pull = 0
     made.note("effect", do="open-pull", key=BRANCH)
     made.now_at += 60.0
-    found = made.look().delivery
-    assert found is not None
+    found = made.seen().snapshot
     for _ in range(2):
         note_existing_pull(cast(Loop, made), found)
     assert [data for kind, data in made.notes if kind == "did"] == [

@@ -104,9 +104,8 @@ def test_where_the_last_commit_below_never_came_here_what_is_known_of_it_counts(
     made = stacked(below(PullState.MERGED, merged_as="b2"))
     made.local[BEFORE] = "e9"
     monkeypatch.setattr(made, "fork_point", lambda one, other: "" if other == "e0" else f"{one} and {other}")
-    look = made.look()
-    assert look.delivery is not None
-    assert look.delivery.snapshot.parent_fork == "h1 and e9"
+    look = made.seen()
+    assert look.snapshot.parent_fork == "h1 and e9"
 
 
 def test_what_git_cannot_tell_is_a_persons_and_other_epics_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from bmad_autopilot.core.lane_scope import LaneScope
 from bmad_autopilot.core.run_record import CheckRecord, RunRecord
 from bmad_autopilot.engine.delivery.branch_port import BranchMerge
 from bmad_autopilot.engine.delivery.observe import observe_delivery
+from bmad_autopilot.engine.delivery.snapshot import DeliveryObservation, SnapshotObservation
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
-from bmad_autopilot.engine.observation import Observation
 from bmad_autopilot.engine.slots import SlotHandle
 from bmad_autopilot.github.forge import Pull, PullState, PullSummary, Repository
 from bmad_autopilot.workflows.workflow import PIPELINES
@@ -56,11 +56,17 @@ class World:
         record.known_heads.add(head)
         record.completed_effects[f"push:{head}"] = {"do": "push", "key": head, "content": content, "at": at}
 
-    def look(self, facts: Facts | None = None) -> Observation:
+    def look(self, facts: Facts | None = None) -> DeliveryObservation:
         if self.is_settled and self.pulls:
             self.run.delivery.green_key = f"{self.run.delivery.head}:{len(self.pulls[0].checks)}"
         lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], BRANCH, delivery=self.plan)
-        return observe_delivery(ports_of(self), lane, self.run, facts or Facts())
+        return observe_delivery(ports_of(self), lane, self.plan, self.run, facts or Facts())
+
+    def seen(self) -> SnapshotObservation:
+        """A look at branches and a pull request that can be read."""
+        look = self.look()
+        assert isinstance(look, SnapshotObservation)
+        return look
 
     def facts(self) -> Facts:
         return self.look().facts

@@ -8,10 +8,11 @@ from ...core.errors import AutopilotError
 from ...core.forge_errors import ForgeError, ForgeErrorKind
 from ...core.run_ending import RunEnding
 from ...core.run_record import DeliveryRecord
-from ...core.transitions import Rule
 from ...git.git import RaceError
+from ...github.forge import Pull
 from ..lane import LOCAL
-from ..observation import DeliveryObservation, Loop, Observation
+from ..observation import Loop
+from .branch_port import BranchMerge
 from .observe import PATIENCE, TRANSIENT, WORK_TREE
 from .rounds import answer_count
 from .snapshot import DeliverySnapshot
@@ -24,11 +25,6 @@ AGAIN = 60.0  # seconds before a blocked work tree or forge is checked again
 OPTIONAL = (ForgeErrorKind.DENIED, ForgeErrorKind.REFUSED, ForgeErrorKind.MISSING)
 
 EffectResult = Mapping[str, Any]
-
-
-def require_delivery(observation: Observation) -> DeliveryObservation:
-    assert observation.delivery is not None
-    return observation.delivery
 
 
 def effect(
@@ -92,20 +88,11 @@ def note_pending(
 # The merge, its verification, and the cleanup.
 
 
-def merge(loop: Loop, observation: Observation, rule: Rule) -> None:
-    if not loop.ports.delivery.acquire_merge_turn():
-        return  # another lane has the merge turn
-    snapshot, head = require_delivery(observation).snapshot, loop.run.delivery.head
-    subject, body = squash_message(
-        loop.lane, loop.run, loop.ports.delivery.branches().trailers(snapshot.base, head)
-    )
-    if not is_base_unchanged(loop, snapshot):
+def merge_pull(loop: Loop, snapshot: DeliverySnapshot, pull: Pull) -> None:
+    message = _claim_merge(loop, snapshot)
+    if message is None:
         return
-    if snapshot.plan.kind == LOCAL:
-        _merge_locally(loop, snapshot.base, f"{subject}\n\n{body}")
-        return
-    pull, forge = snapshot.pull, loop.ports.delivery.forge()
-    assert pull is not None
+    (subject, body), forge, head = message, loop.ports.delivery.forge(), loop.run.delivery.head
     if pull.needs_queue:
         mark = answer_count(loop.run, "merge-refused")  # removed from the queue: enqueued once more per answer
         effect(loop, "enqueue", head, lambda: forge.enqueue(pull), mark=mark)
@@ -115,6 +102,24 @@ def merge(loop: Loop, observation: Observation, rule: Rule) -> None:
     if merged is None and why:
         mark = answer_count(loop.run, "merge-refused")
         loop.note("did", do="merge-refused", key=f"{head}:{snapshot.base}", why=why, mark=mark)
+
+
+def merge_locally(loop: Loop, snapshot: DeliverySnapshot) -> None:
+    message = _claim_merge(loop, snapshot)
+    if message is None:
+        return
+    branches, head = loop.ports.delivery.branches(), loop.run.delivery.head
+    sha = branches.squash(snapshot.base, head, "\n\n".join(message))
+    effect(loop, "merge", head, lambda: branches.move(snapshot.plan.base, sha, snapshot.base), sha=sha)
+
+
+def _claim_merge(loop: Loop, snapshot: DeliverySnapshot) -> tuple[str, str] | None:
+    """Acquire the merge turn; return the squash message. None: another lane merges, or the base has moved."""
+    if not loop.ports.delivery.acquire_merge_turn():
+        return None
+    trailers = loop.ports.delivery.branches().trailers(snapshot.base, loop.run.delivery.head)
+    message = squash_message(loop.lane, loop.run, trailers)
+    return message if is_base_unchanged(loop, snapshot) else None
 
 
 def is_base_unchanged(loop: Loop, snapshot: DeliverySnapshot) -> bool:
@@ -128,37 +133,24 @@ def is_base_unchanged(loop: Loop, snapshot: DeliverySnapshot) -> bool:
         return False  # the next observation reports the error
 
 
-def _merge_locally(loop: Loop, base: str, message: str) -> None:
-    branches, plan, head = loop.ports.delivery.branches(), loop.lane.delivery, loop.run.delivery.head
-    assert plan is not None
-    sha = branches.squash(base, head, message)
-    effect(loop, "merge", head, lambda: branches.move(plan.base, sha, base), sha=sha)
-
-
-def verify_merge(loop: Loop, observation: Observation, rule: Rule) -> None:
+def verify_merge(loop: Loop, snapshot: DeliverySnapshot) -> None:
     """Compare the merged tree with the tested one; if they differ, a person is asked."""
-    snapshot, branches, record = (
-        require_delivery(observation).snapshot,
-        loop.ports.delivery.branches(),
-        loop.run.delivery,
-    )
-    if snapshot.plan.kind == LOCAL:
-        done = record.completed_effects.get(f"merge:{record.head}") or record.started_effects.get(
-            f"merge:{record.head}"
-        )
-        sha = str(done["sha"]) if done is not None else record.head  # a person merged it without squashing
-    else:
-        assert snapshot.pull is not None
-        sha = snapshot.pull.merged_as
+    branches, record = loop.ports.delivery.branches(), loop.run.delivery
+    sha = snapshot.pull.merged_as if snapshot.pull is not None else _locally_merged(record)
     is_same = branches.tree(sha) == branches.tree(record.head)
     loop.note("merged", sha=sha, proof="same" if is_same else "differs", pull=record.pull, base=snapshot.plan.base)
 
 
-def delete_branch(loop: Loop, observation: Observation, rule: Rule) -> None:
+def _locally_merged(record: DeliveryRecord) -> str:
+    name = f"merge:{record.head}"
+    done = record.completed_effects.get(name) or record.started_effects.get(name)
+    return str(done["sha"]) if done is not None else record.head  # a person merged it without squashing
+
+
+def delete_branch(loop: Loop, snapshot: DeliverySnapshot) -> None:
     """Delete the merged branch. First retarget every pull request stacked on it, whoever opened it: the forge may
     close a pull request whose base is deleted."""
-    snapshot, plan = require_delivery(observation).snapshot, loop.lane.delivery
-    assert plan is not None
+    plan = snapshot.plan
 
     def act() -> EffectResult:
         forge = loop.ports.delivery.forge()
@@ -186,7 +178,7 @@ def _known_heads(snapshot: DeliverySnapshot, record: DeliveryRecord) -> set[str]
 _TREE = "the work tree"
 
 
-def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
+def start_delivery(loop: Loop) -> None:
     """Start the delivery. A remote head that our branch contains is recorded as known."""
     branches, branch, plan = loop.ports.delivery.branches(), loop.lane.branch, loop.lane.delivery
     head, known = branches.head(branch), []
@@ -196,7 +188,7 @@ def start_delivery(loop: Loop, observation: Observation, rule: Rule) -> None:
     loop.note("delivering", head=head, branch=branch, known=known)
 
 
-def check_out_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
+def check_out_branch(loop: Loop) -> RunEnding | None:
     branches, branch = loop.ports.delivery.branches(), loop.lane.branch
     sync = sync_local_branch(loop)
     if not sync.is_done:
@@ -255,14 +247,13 @@ def _check_writes(loop: Loop) -> str:
     return loop.ports.delivery.branches().describe_check_writes(wrote) if wrote else ""
 
 
-def check(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
+def check(loop: Loop, snapshot: DeliverySnapshot) -> None:
     loop.note("checking", story="")
     loop.note("check", **vars(loop.ports.worktree.check(snapshot.code)))
 
 
-def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    snapshot, record = require_delivery(observation).snapshot, loop.run.delivery
+def push(loop: Loop, snapshot: DeliverySnapshot) -> RunEnding | None:
+    record = loop.run.delivery
     sync = sync_local_branch(loop)
     if not sync.is_done:
         return sync.ending
@@ -274,25 +265,20 @@ def push(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
     return None
 
 
-def merge_base_branch(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
-    snapshot = require_delivery(observation).snapshot
-    assert snapshot.base_merge is not None
-    if rule.needs_turn and not (loop.ports.delivery.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
+def merge_base_branch(
+    loop: Loop, snapshot: DeliverySnapshot, result: BranchMerge, *, needs_turn: bool
+) -> RunEnding | None:
+    if needs_turn and not (loop.ports.delivery.acquire_merge_turn() and is_base_unchanged(loop, snapshot)):
         return None  # another lane was faster
-    result = snapshot.base_merge
     loop.note(
         "base-taken", sha=result.sha, base=snapshot.base, branch=snapshot.target, semantic=list(result.semantic)
     )
     return sync_local_branch(loop).ending
 
 
-def merge_foreign_commits(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
+def merge_foreign_commits(loop: Loop, snapshot: DeliverySnapshot) -> RunEnding | None:
     """Merge commits of others, local and remote, into our branch."""
-    snapshot, branches, head = (
-        require_delivery(observation).snapshot,
-        loop.ports.delivery.branches(),
-        loop.run.delivery.head,
-    )
+    branches, head = loop.ports.delivery.branches(), loop.run.delivery.head
     for theirs in dict.fromkeys((snapshot.local, snapshot.remote)):
         if not theirs or branches.contains(head, theirs):
             continue

@@ -22,14 +22,20 @@ from ...core.facts import (
 from ...core.forge_errors import ForgeError, ForgeErrorKind
 from ...core.run_record import CheckRecord, Data, DeliveryRecord, RunRecord
 from ...git.git import LockedError
-from ...github.forge import PullState
-from ..lane import AGENT, LOCAL, MANUAL, Lane
-from ..observation import DeliveryObservation, Observation
+from ...github.forge import Pull, PullState
+from ..lane import AGENT, LOCAL, MANUAL, DeliveryPlan, Lane
 from ..ports import Ports
 from .branch_port import BranchPort
 from .pull_facts import add_pull_facts, next_deadline
 from .rounds import answer_count, answered_at, last_decision
-from .snapshot import LAG, SETTLES, DeliverySnapshot, take_snapshot
+from .snapshot import (
+    LAG,
+    SETTLES,
+    DeliveryObservation,
+    DeliverySnapshot,
+    SnapshotObservation,
+    take_snapshot,
+)
 from .threads import FIXED, ReviewPoint, review_points
 
 # Facts from git: our branch and the remote's, the base, our own checks.
@@ -175,49 +181,57 @@ WORK_TREE = "work-tree"  # the effect that fails when the work tree is blocked
 TRANSIENT = (ForgeErrorKind.UNAVAILABLE, ForgeErrorKind.LIMIT)
 
 
-def observe_delivery(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> Observation:
+def observe_delivery(
+    ports: Ports, lane: Lane, plan: DeliveryPlan, run: RunRecord, facts: Facts
+) -> DeliveryObservation:
     facts = facts._replace(delivery=DeliveryFact.ON, target=TargetFact.FINISHED, epic=EpicFact.UNLISTED)
     if facts.stop or facts.pause or facts.question is not QuestionFact.NONE:
-        return Observation(facts, subject=lane.key)
+        return DeliveryObservation(facts, epic=lane.key)
     now = ports.clock.now()
     settle_until = _settle_until(run.delivery, now)
     if settle_until:
-        return Observation(facts._replace(forge=ForgeFact.UNAVAILABLE), subject=lane.key, until=settle_until)
+        return DeliveryObservation(facts._replace(forge=ForgeFact.UNAVAILABLE), epic=lane.key, until=settle_until)
     try:
-        snapshot = take_snapshot(ports, lane, run.delivery, run.checks)
+        snapshot = take_snapshot(ports, lane, plan, run.delivery, run.checks)
     except ForgeError as error:
         return _forge_failure(lane, facts, error, now)
     except LockedError as error:
         return _repository_locked(lane, facts, error, run.delivery, now)
     except AutopilotError as error:  # from git, such as a rewritten base; other epics continue
-        return Observation(facts._replace(forge=ForgeFact.REFUSED), subject=lane.key, worktree_problem=str(error))
+        return DeliveryObservation(
+            facts._replace(forge=ForgeFact.REFUSED), epic=lane.key, worktree_problem=str(error)
+        )
     if snapshot.unseen_since and now < snapshot.unseen_since + AGAIN:
-        return Observation(facts._replace(forge=ForgeFact.UNAVAILABLE), subject=lane.key, until=now + LAG)
-    if snapshot.pull is not None and snapshot.pull.state is PullState.MERGED and not snapshot.is_in_base:
-        return _merged_elsewhere(lane, facts, snapshot, run, now)
+        return DeliveryObservation(facts._replace(forge=ForgeFact.UNAVAILABLE), epic=lane.key, until=now + LAG)
+    pull = snapshot.pull
+    if pull is not None and pull.state is PullState.MERGED and not snapshot.is_in_base:
+        return _merged_elsewhere(lane, facts, snapshot, pull, run, now)
     points = _points(ports.delivery.branches(), snapshot, run)
     facts = add_branch_facts(ports.delivery.branches(), facts, snapshot, run)
     blocked = run.delivery.refused_effects.get(f"{WORK_TREE}:{run.delivery.head}", "")
     if blocked and not (
         facts.here and snapshot.local == run.delivery.head and facts.line is not BranchFact.ALLOWED
     ):
-        return Observation(facts._replace(usable=False), subject=lane.key, worktree_problem=blocked)
+        return DeliveryObservation(facts._replace(usable=False), epic=lane.key, worktree_problem=blocked)
     refused = _refusal(facts, run.delivery)
     if refused:
-        return Observation(facts._replace(forge=ForgeFact.REFUSED), subject=lane.key, worktree_problem=refused)
+        return DeliveryObservation(
+            facts._replace(forge=ForgeFact.REFUSED), epic=lane.key, worktree_problem=refused
+        )
     if snapshot.plan.kind == LOCAL:
         merge = MergeFact.MANUAL if snapshot.plan.merge == MANUAL else MergeFact.READY
         facts = facts._replace(ci=CiFact.GREEN, review=RequestedReviewFact.SUFFICIENT, merge=merge)
-    elif facts.pull is PullFact.OPEN:
-        facts = add_pull_facts(facts, snapshot, run, points, now)
+    elif pull is not None and facts.pull is PullFact.OPEN:
+        facts = add_pull_facts(facts, snapshot, pull, run, points, now)
     facts = facts._replace(turn=ports.delivery.has_merge_turn())
     until = next_deadline(facts, snapshot, run, now)
-    return Observation(
+    return SnapshotObservation(
         facts,
-        subject=lane.key,
+        epic=lane.key,
         until=until,
         worktree_problem=_why(ports.delivery.branches(), facts, snapshot),
-        delivery=DeliveryObservation(snapshot, points),
+        snapshot=snapshot,
+        points=points,
     )
 
 
@@ -239,37 +253,36 @@ def _race_pause(raced: Data) -> float:
     return min(2.0 ** (int(raced["times"]) - 1) - 1.0, AGAIN)
 
 
-def _forge_failure(lane: Lane, facts: Facts, error: ForgeError, now: float) -> Observation:
+def _forge_failure(lane: Lane, facts: Facts, error: ForgeError, now: float) -> DeliveryObservation:
     if error.kind in (*TRANSIENT, ForgeErrorKind.LOGIN):
         until, problem = max(error.until, now + AGAIN), error if error.kind is ForgeErrorKind.LOGIN else None
         away = facts._replace(forge=ForgeFact.UNAVAILABLE)
-        return Observation(away, subject=lane.key, until=until, worktree_problem=str(error), problem=problem)
-    return Observation(facts._replace(forge=ForgeFact.REFUSED), subject=lane.key, worktree_problem=str(error))
+        return DeliveryObservation(away, epic=lane.key, until=until, worktree_problem=str(error), problem=problem)
+    return DeliveryObservation(facts._replace(forge=ForgeFact.REFUSED), epic=lane.key, worktree_problem=str(error))
 
 
 def _repository_locked(
     lane: Lane, facts: Facts, error: LockedError, record: DeliveryRecord, now: float
-) -> Observation:
+) -> DeliveryObservation:
     """Another git process holds a lock, or was killed with it: retry until PATIENCE is over."""
     waits = record.current_wait or {}
     is_overdue = str(error) in str(waits.get("why", "")) and now >= float(waits["since"]) + PATIENCE
     forge = ForgeFact.REFUSED if is_overdue else ForgeFact.UNAVAILABLE
-    return Observation(
-        facts._replace(forge=forge), subject=lane.key, until=now + AGAIN, worktree_problem=str(error)
+    return DeliveryObservation(
+        facts._replace(forge=forge), epic=lane.key, until=now + AGAIN, worktree_problem=str(error)
     )
 
 
 def _merged_elsewhere(
-    lane: Lane, facts: Facts, snapshot: DeliverySnapshot, run: RunRecord, now: float
-) -> Observation:
+    lane: Lane, facts: Facts, snapshot: DeliverySnapshot, pull: Pull, run: RunRecord, now: float
+) -> DeliveryObservation:
     """The forge lags, or someone merged it into another branch, from where it may still reach the base."""
-    assert snapshot.pull is not None
-    since = max(snapshot.pull.merged_at, answered_at(run, "forge", run.delivery.head))
+    since = max(pull.merged_at, answered_at(run, "forge", run.delivery.head))
     is_over = now >= since + snapshot.plan.approval_patience
-    again = now + (LAG if now < snapshot.pull.merged_at + AGAIN else ELSEWHERE)
-    why = f"{snapshot.plan.base} does not hold what was merged into {snapshot.pull.base_ref}"
+    again = now + (LAG if now < pull.merged_at + AGAIN else ELSEWHERE)
+    why = f"{snapshot.plan.base} does not hold what was merged into {pull.base_ref}"
     forge = ForgeFact.REFUSED if is_over else ForgeFact.UNAVAILABLE
-    return Observation(facts._replace(forge=forge), subject=lane.key, until=again, worktree_problem=why)
+    return DeliveryObservation(facts._replace(forge=forge), epic=lane.key, until=again, worktree_problem=why)
 
 
 def _points(branches: BranchPort, snapshot: DeliverySnapshot, run: RunRecord) -> list[ReviewPoint]:

@@ -1,7 +1,7 @@
-"""The effects of a delivery on its pull request, and the table of all delivery effects."""
+"""The effects of a delivery on its pull request, and the effect of each delivery rule."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...agents.shim.redact import Redactor, environment_secrets
@@ -9,11 +9,11 @@ from ...core.facts import ThreadsFact
 from ...core.forge_errors import ForgeError, ForgeErrorKind
 from ...core.run_ending import RunEnding
 from ...core.transitions import FixInput, PullWait, Rule, RuleAction
-from ...github.forge import COPILOT, NewPull, RemoteCheck
+from ...github.forge import COPILOT, NewPull, Pull, RemoteCheck
 from ...github.gate_runner import WORKFLOW_FILE
 from ..agent_calls import start_story
 from ..lane import LOCAL
-from ..observation import DeliveryObservation, Loop, Observation
+from ..observation import InapplicableRule, Loop
 from . import branch_actions
 from .branch_actions import (
     AGAIN,
@@ -22,35 +22,32 @@ from .branch_actions import (
     effect,
     note_pending,
     optional_effect,
-    require_delivery,
     stop_for_login,
 )
 from .pull_facts import green_key, job_ids, review_key
 from .rounds import CHECKS, CONFLICT, POINTS, RED, answer_count, fix_round_key
+from .snapshot import DeliveryObservation, DeliverySnapshot, SnapshotObservation
 from .text import describe_wait, prompt_conflicts, prompt_log, prompt_points, reply_text
 from .threads import ReviewPoint, reply_key
 
 MAX_THREADS = 20  # threads handled per tick
 
 
-def open_pull(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
+def open_pull(loop: Loop, snapshot: DeliverySnapshot) -> None:
     title, body = loop.ports.delivery.pull_text(loop.run)
     order = NewPull(snapshot.branch, snapshot.target, title, body, snapshot.plan.draft)
     act = lambda: {"number": loop.ports.delivery.forge().open_pull(order)}  # noqa: E731
     effect(loop, "open-pull", snapshot.branch, act, base=snapshot.target)
 
 
-def note_existing_pull(loop: Loop, found: DeliveryObservation) -> None:
+def note_existing_pull(loop: Loop, snapshot: DeliverySnapshot) -> None:
     """Record the number of a pull request whose opening had no answer, or that someone else opened."""
-    pull = found.snapshot.pull
+    pull = snapshot.pull
     if pull is not None and not loop.run.delivery.pull:
-        loop.note("did", do="open-pull", key=found.snapshot.branch, number=pull.number, found=True)
+        loop.note("did", do="open-pull", key=snapshot.branch, number=pull.number, found=True)
 
 
-def reopen(loop: Loop, observation: Observation, rule: Rule) -> None:
-    pull = require_delivery(observation).snapshot.pull
-    assert pull is not None
+def reopen(loop: Loop, pull: Pull) -> None:
     effect(
         loop,
         "reopen",
@@ -59,27 +56,19 @@ def reopen(loop: Loop, observation: Observation, rule: Rule) -> None:
     )
 
 
-def label(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
-    assert snapshot.pull is not None
-    number = snapshot.pull.number
+def label(loop: Loop, snapshot: DeliverySnapshot, pull: Pull) -> None:
     optional_effect(
-        loop, "label", "", lambda: loop.ports.delivery.forge().add_labels(number, snapshot.plan.labels)
+        loop, "label", "", lambda: loop.ports.delivery.forge().add_labels(pull.number, snapshot.plan.labels)
     )
 
 
-def retarget(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
-    assert snapshot.pull is not None
-    number = snapshot.pull.number
-    act = lambda: loop.ports.delivery.forge().edit_pull(number, base_ref=snapshot.target)  # noqa: E731
+def retarget(loop: Loop, snapshot: DeliverySnapshot, pull: Pull) -> None:
+    act = lambda: loop.ports.delivery.forge().edit_pull(pull.number, base_ref=snapshot.target)  # noqa: E731
     effect(loop, "retarget", snapshot.target, act, base=snapshot.target)
 
 
-def request_review(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
-    assert snapshot.pull is not None
-    pull, key = snapshot.pull, review_key(snapshot, loop.run.delivery)
+def request_review(loop: Loop, snapshot: DeliverySnapshot, pull: Pull) -> None:
+    key = review_key(snapshot, loop.run.delivery)
     done = optional_effect(
         loop, "request-review", key, lambda: loop.ports.delivery.forge().request_review(pull, COPILOT)
     )
@@ -87,8 +76,8 @@ def request_review(loop: Loop, observation: Observation, rule: Rule) -> None:
         loop.note("did", do="no-review", key="")
 
 
-def reply(loop: Loop, observation: Observation, rule: Rule) -> None:
-    _for_each_point(observation, ThreadsFact.REPLY, lambda point: _reply(loop, point))
+def reply(loop: Loop, points: list[ReviewPoint]) -> None:
+    _for_each_point(points, ThreadsFact.REPLY, lambda point: _reply(loop, point))
 
 
 def _reply(loop: Loop, point: ReviewPoint) -> EffectResult | None:
@@ -104,19 +93,19 @@ def _reply(loop: Loop, point: ReviewPoint) -> EffectResult | None:
     return _thread_effect(loop, "reply", reply_key(point), act)
 
 
-def resolve(loop: Loop, observation: Observation, rule: Rule) -> None:
+def resolve(loop: Loop, points: list[ReviewPoint]) -> None:
     def one(point: ReviewPoint) -> EffectResult | None:
         act = lambda: loop.ports.delivery.forge().resolve(point.thread)  # noqa: E731
         return _thread_effect(loop, "resolve", reply_key(point), act)
 
-    _for_each_point(observation, ThreadsFact.RESOLVE, one)
+    _for_each_point(points, ThreadsFact.RESOLVE, one)
 
 
 def _for_each_point(
-    observation: Observation, due: ThreadsFact, act: Callable[[ReviewPoint], EffectResult | None]
+    points: list[ReviewPoint], due: ThreadsFact, act: Callable[[ReviewPoint], EffectResult | None]
 ) -> None:
     """Several per tick, because an observation costs more than a reply. Stop at the first failure."""
-    for point in [one for one in require_delivery(observation).points if one.due is due][:MAX_THREADS]:
+    for point in [one for one in points if one.due is due][:MAX_THREADS]:
         if act(point) is None:
             return
 
@@ -136,9 +125,9 @@ def _thread_effect(loop: Loop, do: str, key: str, act: Callable[[], None]) -> Ef
     return effect(loop, do, key, tried)
 
 
-def rerun(loop: Loop, observation: Observation, rule: Rule) -> None:
+def rerun(loop: Loop, snapshot: DeliverySnapshot) -> None:
     """Rerun the failed jobs of each workflow run once: the forge refuses while the run is in progress."""
-    broken = require_delivery(observation).snapshot.failed_checks
+    broken = snapshot.failed_checks
     runs = {one.run: one for one in broken if one.run}
 
     def act() -> None:
@@ -156,14 +145,12 @@ def rerun(loop: Loop, observation: Observation, rule: Rule) -> None:
     optional_effect(loop, "rerun", loop.run.delivery.head, act, jobs=job_ids(broken))
 
 
-def note_green(loop: Loop, observation: Observation, rule: Rule) -> None:
-    loop.note("green", key=green_key(require_delivery(observation).snapshot, loop.run.delivery.head))
+def note_green(loop: Loop, snapshot: DeliverySnapshot) -> None:
+    loop.note("green", key=green_key(snapshot, loop.run.delivery.head))
 
 
-def start_approve_workflow(loop: Loop, observation: Observation, rule: Rule) -> None:
-    snapshot = require_delivery(observation).snapshot
-    assert snapshot.pull is not None
-    inputs = {"pr_number": str(snapshot.pull.number)}
+def start_approve_workflow(loop: Loop, snapshot: DeliverySnapshot, pull: Pull) -> None:
+    inputs = {"pr_number": str(pull.number)}
     act = lambda: loop.ports.delivery.forge().dispatch(WORKFLOW_FILE, snapshot.plan.base, inputs)  # noqa: E731
     optional_effect(loop, "start-robot", loop.run.delivery.head, act)
 
@@ -181,16 +168,15 @@ class _RoundInput(NamedTuple):
     logs: PromptItems
 
 
-def start_fix_round(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.delivery is not None
-    work = _round_input(loop, observation.delivery, rule.fix_input)
+def start_fix_round(loop: Loop, observation: SnapshotObservation, fixes: FixInput) -> None:
+    work = _round_input(loop, observation, fixes)
     key = fix_round_key(loop.lane.key, len(loop.run.delivery.rounds) + 1)
     start_story(loop, key, "")
-    about = {"base": observation.delivery.snapshot.base} if work.why == CONFLICT else {}
+    about = {"base": observation.snapshot.base} if work.why == CONFLICT else {}
     loop.note("pull-round", story=key, **work._asdict(), **about)
 
 
-def _round_input(loop: Loop, found: DeliveryObservation, fixes: FixInput) -> _RoundInput:
+def _round_input(loop: Loop, found: SnapshotObservation, fixes: FixInput) -> _RoundInput:
     snapshot = found.snapshot
     if fixes is FixInput.CONFLICT and snapshot.base_merge is not None:
         texts = loop.ports.delivery.branches().conflict_texts(
@@ -213,12 +199,12 @@ def _tail(loop: Loop, check: RemoteCheck) -> str:
         return ""
 
 
-# One effect for each delivery action of the transition table.
+# Waiting, and one effect for each delivery action of the transition table.
 
 SHORT = 15.0  # seconds: shorter waits happen inside the run
 
 
-def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> RunEnding | None:
+def wait_for_forge(loop: Loop, observation: DeliveryObservation) -> RunEnding | None:
     if observation.problem is not None:
         stop_for_login(loop, observation.problem)
     until = observation.until or loop.ports.clock.now() + AGAIN
@@ -230,38 +216,76 @@ def wait_for_forge(loop: Loop, observation: Observation, rule: Rule) -> RunEndin
     )
 
 
-def wait_for_pull(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
-    snapshot = observation.delivery.snapshot if observation.delivery else None
-    mark = snapshot.pull.fingerprint if snapshot and snapshot.pull else ""
-    if snapshot and snapshot.plan.kind == LOCAL:
+def wait_for_pull(loop: Loop, observation: SnapshotObservation, wait: PullWait) -> RunEnding:
+    snapshot = observation.snapshot
+    mark = snapshot.pull.fingerprint if snapshot.pull else ""
+    if snapshot.plan.kind == LOCAL:
         mark = snapshot.base
-    if rule.pull_wait is PullWait.TURN:
+    if wait is PullWait.TURN:
         loop.ports.delivery.request_merge_turn()
-    elif rule.pull_wait is not PullWait.CHECKS:  # other lanes may merge sooner
+    elif wait is not PullWait.CHECKS:  # other lanes may merge sooner
         loop.ports.delivery.release_merge_turn()
-    return note_pending(loop, describe_wait(rule.pull_wait, snapshot), observation.until, mark)
+    return note_pending(loop, describe_wait(wait, snapshot), observation.until, mark)
 
 
-PERFORMERS: Mapping[RuleAction, Callable[[Loop, Observation, Rule], RunEnding | None]] = {
-    RuleAction.DELIVER: branch_actions.start_delivery,
-    RuleAction.WAIT_FOR_FORGE: wait_for_forge,
-    RuleAction.WAIT_FOR_PULL: wait_for_pull,
-    RuleAction.CHECK_OUT: branch_actions.check_out_branch,
-    RuleAction.PUSH: branch_actions.push,
-    RuleAction.OPEN_PULL: open_pull,
-    RuleAction.REOPEN: reopen,
-    RuleAction.LABEL: label,
-    RuleAction.RETARGET: retarget,
-    RuleAction.REQUEST_REVIEW: request_review,
-    RuleAction.REPLY: reply,
-    RuleAction.RESOLVE: resolve,
-    RuleAction.START_FIX_ROUND: start_fix_round,
-    RuleAction.RERUN: rerun,
-    RuleAction.RECORD_GREEN: note_green,
-    RuleAction.START_AUTO_APPROVE: start_approve_workflow,
-    RuleAction.MERGE_BASE: branch_actions.merge_base_branch,
-    RuleAction.MERGE_FOREIGN: branch_actions.merge_foreign_commits,
-    RuleAction.MERGE: branch_actions.merge,
-    RuleAction.VERIFY_MERGE: branch_actions.verify_merge,
-    RuleAction.DELETE_BRANCH: branch_actions.delete_branch,
-}
+def perform_delivery(loop: Loop, observation: DeliveryObservation, rule: Rule) -> RunEnding | None:
+    if rule.action is RuleAction.WAIT_FOR_FORGE:
+        return wait_for_forge(loop, observation)
+    if not isinstance(observation, SnapshotObservation):
+        raise InapplicableRule(rule, observation)
+    snapshot = observation.snapshot
+    match rule.action:
+        case RuleAction.WAIT_FOR_PULL:
+            return wait_for_pull(loop, observation, rule.pull_wait)
+        case RuleAction.CHECK:
+            branch_actions.check(loop, snapshot)
+        case RuleAction.CHECK_OUT:
+            return branch_actions.check_out_branch(loop)
+        case RuleAction.PUSH:
+            return branch_actions.push(loop, snapshot)
+        case RuleAction.OPEN_PULL:
+            open_pull(loop, snapshot)
+        case RuleAction.REPLY:
+            reply(loop, observation.points)
+        case RuleAction.RESOLVE:
+            resolve(loop, observation.points)
+        case RuleAction.START_FIX_ROUND:
+            start_fix_round(loop, observation, rule.fix_input)
+        case RuleAction.RERUN:
+            rerun(loop, snapshot)
+        case RuleAction.RECORD_GREEN:
+            note_green(loop, snapshot)
+        case RuleAction.MERGE_BASE if (merged := snapshot.base_merge) is not None:
+            return branch_actions.merge_base_branch(loop, snapshot, merged, needs_turn=rule.needs_turn)
+        case RuleAction.MERGE_FOREIGN:
+            return branch_actions.merge_foreign_commits(loop, snapshot)
+        case RuleAction.MERGE if snapshot.plan.kind == LOCAL:
+            branch_actions.merge_locally(loop, snapshot)
+        case RuleAction.VERIFY_MERGE:
+            branch_actions.verify_merge(loop, snapshot)
+        case RuleAction.DELETE_BRANCH:
+            branch_actions.delete_branch(loop, snapshot)
+        case _ if snapshot.pull is not None:
+            _perform_on_pull(loop, observation, snapshot.pull, rule)
+        case _:
+            raise InapplicableRule(rule, observation)
+    return None
+
+
+def _perform_on_pull(loop: Loop, observation: SnapshotObservation, pull: Pull, rule: Rule) -> None:
+    snapshot = observation.snapshot
+    match rule.action:
+        case RuleAction.REOPEN:
+            reopen(loop, pull)
+        case RuleAction.LABEL:
+            label(loop, snapshot, pull)
+        case RuleAction.RETARGET:
+            retarget(loop, snapshot, pull)
+        case RuleAction.REQUEST_REVIEW:
+            request_review(loop, snapshot, pull)
+        case RuleAction.START_AUTO_APPROVE:
+            start_approve_workflow(loop, snapshot, pull)
+        case RuleAction.MERGE:
+            branch_actions.merge_pull(loop, snapshot, pull)
+        case _:
+            raise InapplicableRule(rule, observation)

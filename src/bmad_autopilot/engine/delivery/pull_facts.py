@@ -9,7 +9,7 @@ from ...core.run_record import DeliveryRecord, RunRecord
 from ...github.approval import APPROVE, Rules, approvals, ci, is_reviewed, judge
 from ...github.auto_approve import build_situation
 from ...github.forge import COPILOT as COPILOT_LOGIN
-from ...github.forge import CheckState, RemoteCheck
+from ...github.forge import CheckState, Pull, RemoteCheck
 from ..lane import AUTO, COPILOT, HUMAN, MANUAL, WHEN_APPROVED
 from .rounds import answer_count, answered_at, last_decision
 from .snapshot import LAG, DeliverySnapshot
@@ -22,26 +22,24 @@ _EXTERNAL = (MergeFact.UNAPPROVED, MergeFact.MANUAL, MergeFact.QUEUED)
 
 
 def add_pull_facts(
-    facts: Facts, snapshot: DeliverySnapshot, run: RunRecord, points: list[ReviewPoint], now: float
+    facts: Facts, snapshot: DeliverySnapshot, pull: Pull, run: RunRecord, points: list[ReviewPoint], now: float
 ) -> Facts:
-    assert snapshot.pull is not None
     record = run.delivery
-    labels = {label.casefold() for label in snapshot.pull.labels}
+    labels = {label.casefold() for label in pull.labels}
     return facts._replace(
         labelled=record.is_done("label") or {label.casefold() for label in snapshot.plan.labels} <= labels,
-        aim=snapshot.pull.base_ref == snapshot.target,
-        ci=_ci(snapshot, run, now),
+        aim=pull.base_ref == snapshot.target,
+        ci=_ci(snapshot, pull, run, now),
         review=_review(snapshot, run, now),
         threads=worst(points),
-        merge=_with_deadline(_merge(snapshot, run), worst(points), snapshot, run, now),
+        merge=_with_deadline(_merge(snapshot, pull, run), worst(points), snapshot, run, now),
         robot=not _is_approve_workflow_due(snapshot, run, now),
     )
 
 
-def _ci(snapshot: DeliverySnapshot, run: RunRecord, now: float) -> CiFact:
-    assert snapshot.pull is not None
+def _ci(snapshot: DeliverySnapshot, pull: Pull, run: RunRecord, now: float) -> CiFact:
     record, head = run.delivery, run.delivery.head
-    is_seen = snapshot.pull.head == head  # checks of an older head do not count
+    is_seen = pull.head == head  # checks of an older head do not count
     word = ci(snapshot.checks, _appear_since(snapshot, record), now, snapshot.plan.grace) if is_seen else "pending"
     if word == "green":
         return _settled(snapshot, run, now)
@@ -177,9 +175,8 @@ def _asked_for(snapshot: DeliverySnapshot, record: DeliveryRecord) -> Mapping[st
     return record.completed_effects.get(name) or (record.started_effects.get(name) if is_seen else None)
 
 
-def _merge(snapshot: DeliverySnapshot, run: RunRecord) -> MergeFact:
-    pull, plan = snapshot.pull, snapshot.plan
-    assert pull is not None
+def _merge(snapshot: DeliverySnapshot, pull: Pull, run: RunRecord) -> MergeFact:
+    plan = snapshot.plan
     if pull.is_queued:
         return MergeFact.QUEUED
     if pull.is_draft or plan.merge == MANUAL or snapshot.is_stacked:

@@ -8,11 +8,11 @@ from ...core.run_record import RunRecord
 from ...core.stop_causes import ABORT, CAUSE_MENUS, RETRY, Cause
 from ...github.forge import CheckState, Pull
 from ...github.untrusted_text import clean_line, clean_text
-from ..observation import Observation
 from ..ports import LaneQuestion
 from ..question_texts import QuestionText
 from .observe import conflict_key, foreign_key, retarget_key
 from .pull_facts import merge_key
+from .snapshot import DeliveryObservation, SnapshotObservation
 from .threads import ReviewPoint, reply_key
 
 MAX_SHOWN = 2000
@@ -154,29 +154,27 @@ DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
 }
 
 
-def pull_question(code: str, observation: Observation, run: RunRecord) -> LaneQuestion:
-    form = DELIVERY_QUESTIONS[code]
-    snapshot = observation.delivery.snapshot if observation.delivery else None
-    number = run.delivery.pull
+def pull_question(code: str, observation: DeliveryObservation, run: RunRecord) -> LaneQuestion:
+    form, number = DELIVERY_QUESTIONS[code], run.delivery.pull
+    snapshot = observation.snapshot if isinstance(observation, SnapshotObservation) else None
     names = {
-        "pull": f"Pull request #{number} of {observation.subject}"
+        "pull": f"Pull request #{number} of {observation.epic}"
         if number
-        else f"The delivery of {observation.subject}",
+        else f"The delivery of {observation.epic}",
         "base": snapshot.target if snapshot else "the base",
         "other": clean_line(snapshot.pull.base_ref, 200) if snapshot and snapshot.pull else "another branch",
         "branch": snapshot.branch if snapshot else "the branch",
-        "epic": observation.subject,
+        "epic": observation.epic,
         "rounds": len(run.delivery.rounds) - run.delivery.rounds_counted_from,
     }
     text = form.text.format(**names)
     options = tuple(option for option in CAUSE_MENUS[form.cause].options if option in form.options)
-    context = _CONTEXTS.get(code, _why)(observation, run)
     return LaneQuestion(
         code,
-        observation.subject,
+        observation.epic,
         None,
         text,
-        context,
+        _context(code, observation, run),
         options,
         form.recommended,
         cause=form.cause,
@@ -184,42 +182,48 @@ def pull_question(code: str, observation: Observation, run: RunRecord) -> LaneQu
     )
 
 
-def question_key(code: str, observation: Observation, run: RunRecord) -> str:
+def _context(code: str, observation: DeliveryObservation, run: RunRecord) -> str:
+    if not isinstance(observation, SnapshotObservation):
+        return observation.worktree_problem
+    return _CONTEXTS.get(code, _why)(observation, run)
+
+
+def question_key(code: str, observation: DeliveryObservation, run: RunRecord) -> str:
     """The subject of the question; an answer is valid for this key only."""
     record = run.delivery
-    snapshot = observation.delivery.snapshot if observation.delivery else None
+    if not isinstance(observation, SnapshotObservation):
+        return record.head
+    snapshot = observation.snapshot
     if code == "disputed":
         return reply_key(_disputed_point(observation))
-    if code == "foreign" and snapshot is not None:
+    if code == "foreign":
         return foreign_key(snapshot)
-    if code == "base-conflict" and snapshot is not None:
+    if code == "base-conflict":
         return conflict_key(snapshot, record)
-    if code == "retargeted" and snapshot is not None:
+    if code == "retargeted":
         return retarget_key(snapshot)
-    if code in ("silence", "no-checks") and snapshot is not None:
+    if code in ("silence", "no-checks"):
         return (snapshot.equivalent_heads or (record.head,))[-1]  # merging the base does not repeat the question
-    if code == "merge-refused" and snapshot is not None:
+    if code == "merge-refused":
         return merge_key(snapshot, run)
-    if code == "closed" and snapshot is not None and snapshot.pull is not None:
+    if code == "closed" and snapshot.pull is not None:
         return str(snapshot.pull.number)
     return record.head
 
 
-def _disputed_point(observation: Observation) -> ReviewPoint:
-    assert observation.delivery is not None
-    return next(one for one in observation.delivery.points if one.due is ThreadsFact.DISPUTED)
+def _disputed_point(observation: SnapshotObservation) -> ReviewPoint:
+    return next(one for one in observation.points if one.due is ThreadsFact.DISPUTED)
 
 
-def _why(observation: Observation, run: RunRecord) -> str:
+def _why(observation: SnapshotObservation, run: RunRecord) -> str:
     return observation.worktree_problem or _url(observation)
 
 
-def _url(observation: Observation) -> str:
-    snapshot = observation.delivery.snapshot if observation.delivery else None
-    return snapshot.pull.url if snapshot and snapshot.pull else ""
+def _url(observation: SnapshotObservation) -> str:
+    return observation.snapshot.pull.url if observation.snapshot.pull else ""
 
 
-def _thread_context(observation: Observation, run: RunRecord) -> str:
+def _thread_context(observation: SnapshotObservation, run: RunRecord) -> str:
     point = _disputed_point(observation)
     comments = "\n".join(f"{clean_line(who, 60)}: {clean_text(words, MAX_SHOWN)}" for who, words in point.comments)
     why = clean_text(str((point.answer or {}).get("why", "")), MAX_SHOWN)
@@ -227,33 +231,31 @@ def _thread_context(observation: Observation, run: RunRecord) -> str:
     return "\n".join(part for part in (location, comments, f"The agent: {why}", _url(observation)) if part)
 
 
-def _points_context(observation: Observation, run: RunRecord) -> str:
-    assert observation.delivery is not None
-    wants = [one for one in observation.delivery.points if one.due is ThreadsFact.OPEN]
+def _points_context(observation: SnapshotObservation, run: RunRecord) -> str:
+    wants = [one for one in observation.points if one.due is ThreadsFact.OPEN]
     shown = [
         f"{clean_line(one.path, 100) or 'review'}: {clean_line(one.comments[-1][1], 200)}" for one in wants[:10]
     ]
     return "\n".join([*shown, *_bad_checks(observation), _url(observation)])
 
 
-def _bad_checks(observation: Observation) -> list[str]:
-    snapshot = observation.delivery.snapshot if observation.delivery else None
+def _bad_checks(observation: SnapshotObservation) -> list[str]:
     fine = (CheckState.PASSED, CheckState.SKIPPED, CheckState.NEUTRAL)
-    checks = snapshot.pull.checks if snapshot and snapshot.pull else ()
+    checks = observation.snapshot.pull.checks if observation.snapshot.pull else ()
     return [f"{clean_line(one.name, 100)}: {one.state}" for one in checks if one.state not in fine][:10]
 
 
-def _checks_context(observation: Observation, run: RunRecord) -> str:
+def _checks_context(observation: SnapshotObservation, run: RunRecord) -> str:
     return "\n".join([*_bad_checks(observation), _url(observation)])
 
 
-def _refusal_context(observation: Observation, run: RunRecord) -> str:
+def _refusal_context(observation: SnapshotObservation, run: RunRecord) -> str:
     key = question_key("merge-refused", observation, run)
     refused = run.delivery.completed_effects.get(f"merge-refused:{key}")
-    snapshot = observation.delivery.snapshot if observation.delivery else None
+    snapshot = observation.snapshot
     if refused:
         why = str(refused.get("why", ""))
-    elif snapshot is not None and snapshot.pull is not None and not snapshot.pull.needs_queue:
+    elif snapshot.pull is not None and not snapshot.pull.needs_queue:
         why = _block_text(snapshot.pull, snapshot.target)
     else:
         why = "the merge queue has put it out, or somebody has"
@@ -269,9 +271,8 @@ def _block_text(pull: Pull, base: str) -> str:
     )
 
 
-def _foreign_context(observation: Observation, run: RunRecord) -> str:
-    assert observation.delivery is not None
-    snapshot, record = observation.delivery.snapshot, run.delivery
+def _foreign_context(observation: SnapshotObservation, run: RunRecord) -> str:
+    snapshot, record = observation.snapshot, run.delivery
     lines = [f"we left it at {record.pushed[:12] or record.head[:12]}"]
     if snapshot.remote not in ("", record.pushed):
         lines.append(f"the remote has it at {snapshot.remote[:12]}")
@@ -283,19 +284,19 @@ def _foreign_context(observation: Observation, run: RunRecord) -> str:
     return "\n".join([*lines, _url(observation)])
 
 
-def _wait_context(observation: Observation, run: RunRecord) -> str:
-    snapshot = observation.delivery.snapshot if observation.delivery else None
+def _wait_context(observation: SnapshotObservation, run: RunRecord) -> str:
+    snapshot = observation.snapshot
     why = "nobody has approved it, or merged it where that is a person's"
     if observation.facts.threads is ThreadsFact.UNTRUSTED:
         why = "review threads are open that a person has to close"
-    elif snapshot is not None and snapshot.pull is not None and snapshot.pull.is_queued:
+    elif snapshot.pull is not None and snapshot.pull.is_queued:
         why = "the merge queue has it, and does not come to it"
-    elif snapshot is not None and snapshot.is_stacked:
+    elif snapshot.is_stacked:
         why = f"it stands on {snapshot.target}, whose pull request is not open"
     return f"{why}\n{_url(observation)}".strip()
 
 
-_CONTEXTS: Mapping[str, Callable[[Observation, RunRecord], str]] = {
+_CONTEXTS: Mapping[str, Callable[[SnapshotObservation, RunRecord], str]] = {
     "disputed": _thread_context,
     "pull-rounds": _points_context,
     "ci": _checks_context,

@@ -1,17 +1,20 @@
 """Reads the pull request, branches and checks into one snapshot that the delivery is decided from."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...core.errors import AutopilotError
 from ...core.forge_errors import ForgeError, ForgeErrorKind
 from ...core.run_record import CheckRecord, DeliveryRecord
 from ...github.approval import ROBOT, CheckFact, ReviewFact, objections
 from ...github.auto_approve import WORKFLOW_PATH, check_fact, review_fact
 from ...github.forge import CheckState, Forge, Pull, PullState, RemoteCheck
 from ..lane import HUMAN, LOCAL, WHEN_APPROVED, DeliveryPlan, Lane
+from ..observation import Observation
 from ..ports import Ports
 from .branch_port import BranchMerge, BranchPort
 from .rounds import CONFLICT
-from .threads import FIXED
+from .threads import FIXED, ReviewPoint
 
 BROKEN = (CheckState.FAILED, CheckState.CANCELLED)
 SETTLES = 10.0  # seconds until an effect is visible; reads may be this old
@@ -61,12 +64,28 @@ class DeliverySnapshot(NamedTuple):
         return tuple(objections(self.reviews, trusted=self.plan.trusted))
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeliveryObservation(Observation):
+    """A delivery of which nothing could be read, or nothing is needed now."""
+
+    epic: str  # its key
+    problem: AutopilotError | None = None  # that ends the command
+
+    @property
+    def subject(self) -> str:
+        return self.epic
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotObservation(DeliveryObservation):
+    snapshot: DeliverySnapshot
+    points: list[ReviewPoint]  # open review comments
+
+
 def take_snapshot(
-    ports: Ports, lane: Lane, record: DeliveryRecord, checks: dict[str, CheckRecord]
+    ports: Ports, lane: Lane, plan: DeliveryPlan, record: DeliveryRecord, checks: dict[str, CheckRecord]
 ) -> DeliverySnapshot:
     """ForgeError: the forge cannot be read now."""
-    plan = lane.delivery
-    assert plan is not None
     branches = ports.delivery.branches()
     if plan.kind == LOCAL:
         return _local_snapshot(branches, lane, plan, record, checks)

@@ -32,9 +32,8 @@ class StorySummary(NamedTuple):
     is_done: bool
 
 
-def pull_title(lane: Lane) -> str:
-    plan = lane.delivery
-    title = clean_line(outgoing_text(plan.title), 180) if plan else ""
+def pull_title(lane: Lane, limit: int = 180) -> str:
+    title = clean_line(outgoing_text(lane.delivery.title), limit) if lane.delivery else ""
     return f"Epic {lane.epic}: {title}" if title else f"Epic {lane.epic}"
 
 
@@ -169,10 +168,7 @@ def reply_text(point: ReviewPoint) -> str:
 
 def squash_message(lane: Lane, run: RunRecord, trailers: list[tuple[str, str]]) -> tuple[str, str]:
     """One commit for all, with the trailers of each, so that effects are found again by their key."""
-    plan = lane.delivery
-    assert plan is not None
-    title = clean_line(outgoing_text(plan.title), 150)
-    subject = f"Epic {lane.epic}: {title}" if title else f"Epic {lane.epic}"
+    subject = pull_title(lane, 150)
     number = f" (#{run.delivery.pull})" if run.delivery.pull else ""
     stories = [
         f"- {key}" for key, story in run.stories.items() if story.finished and not run.delivery.round_of(key)
@@ -198,18 +194,18 @@ WAIT_REASONS = {
 }
 
 
-def describe_wait(wait: PullWait, found: DeliverySnapshot | None) -> str:
+def describe_wait(wait: PullWait, found: DeliverySnapshot) -> str:
     """What a pull request waits for, as text."""
-    if wait is PullWait.PERSON and found is not None and found.pull is not None:
+    if wait is PullWait.PERSON and found.pull is not None:
         if found.is_stacked:
             return f"the pull request of {found.target}, which it stands on"
         if found.pull.is_draft:
             return "a person to take it out of draft"
-    if wait is PullWait.APPROVAL and found is not None and found.objections:
+    if wait is PullWait.APPROVAL and found.objections:
         names = ", ".join(clean_line(one.login, 60) for one in found.objections[:3])
         return f"{names} to take back what they ask for, or somebody to dismiss that review"
-    if wait is PullWait.APPROVAL and found is not None and len(found.files) >= MOST_FILES:
+    if wait is PullWait.APPROVAL and len(found.files) >= MOST_FILES:
         return "a person's approval: it changes more files than a workflow can look at"
-    if wait is PullWait.BRANCH_RULES and found is not None and found.pull is not None:
+    if wait is PullWait.BRANCH_RULES and found.pull is not None:
         return f"what the rules of {found.target} demand: GitHub calls it {clean_line(found.pull.merge_state, 40)}"
     return WAIT_REASONS[wait]

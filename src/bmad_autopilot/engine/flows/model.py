@@ -1,13 +1,14 @@
 """The snapshot of a flow, the port to its state file, and the rule for its current position."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ...core.flow_state import FlowState
 from ...core.run_record import StepRecord, StoryRecord
 from ...workflows.flow_position import FlowPosition
 from ...workflows.workflow import FlowPart, Step
-from ..observation import StoryPosition
+from ..observation import StoryObservation, StoryPosition
 from ..ports import CallId
 
 
@@ -25,11 +26,6 @@ class StateUpdate(NamedTuple):
     recorded: tuple[str, ...] = ()
 
 
-class FlowObservation(NamedTuple):
-    snapshot: FlowSnapshot
-    update: StateUpdate
-
-
 class FlowStore(Protocol):
     def read(self) -> FlowSnapshot:
         """FileError: the state file cannot be read."""
@@ -43,6 +39,15 @@ class FlowStore(Protocol):
     def can_commit(self) -> bool: ...
     def describe_output(self, step: Step) -> str:
         """A short description of the step's output, for a person who decides about it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowObservation(StoryObservation):
+    """The steps of a flow. `stage` names the decision that is due."""
+
+    store: FlowStore
+    snapshot: FlowSnapshot
+    update: StateUpdate
 
 
 # The position of a flow's run: its current step, otherwise what the folder and the state file say. Pure.

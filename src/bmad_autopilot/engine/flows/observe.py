@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...core.answers import AnswerMeaning
 from ...core.errors import FileError
@@ -24,12 +25,21 @@ from ...workflows.flow_position import read_flow_record
 from ...workflows.workflow import Step
 from ...workflows.workflow import Step as FlowStep
 from ..lane import Lane
-from ..observation import Observation, StoryPosition, call_id, call_status, has_budget, has_tries_left, rest_status
+from ..observation import (
+    StoryPosition,
+    UnreadableFile,
+    call_id,
+    call_status,
+    has_budget,
+    has_tries_left,
+    rest_status,
+)
 from ..ports import Ports
 from .model import (
     FAILURES,
     FlowObservation,
     FlowSnapshot,
+    FlowStore,
     StateUpdate,
     count_failures,
     flow_position,
@@ -72,9 +82,15 @@ def is_at(steps: Sequence[Step], state: FlowState, step: Step) -> bool:
 
 
 def state_update(
-    ports: Ports, lane: Lane, run: RunRecord, story: StoryRecord, at: StoryPosition, snapshot: FlowSnapshot
+    store: FlowStore,
+    now: float,
+    lane: Lane,
+    run: RunRecord,
+    story: StoryRecord,
+    at: StoryPosition,
+    snapshot: FlowSnapshot,
 ) -> StateUpdate:
-    today = time.strftime("%Y-%m-%d", time.localtime(ports.clock.now()))
+    today = time.strftime("%Y-%m-%d", time.localtime(now))
     before = snapshot.state or FlowState()
     new = list(_unrecorded(run, story, lane.workflow.steps))
     listed = {
@@ -91,7 +107,7 @@ def state_update(
         completed=completed,
         decisions=_append_new(before.decisions, (said for _, _, decided in new for said in decided)),
     )
-    state = _current(ports, lane, run, state, at)
+    state = _current(store, now, lane, run, state, at)
     return StateUpdate(state, tuple(name for name, _, _ in new))
 
 
@@ -183,7 +199,9 @@ def _answer_decision(answer: Data) -> tuple[str, ...]:
 # the current step
 
 
-def _current(ports: Ports, lane: Lane, run: RunRecord, state: FlowState, at: StoryPosition) -> FlowState:
+def _current(
+    store: FlowStore, now: float, lane: Lane, run: RunRecord, state: FlowState, at: StoryPosition
+) -> FlowState:
     step, record = at.step, at.record
     others = tuple(one for one in state.blockers if not is_our_blocker(one, lane.workflow.steps))
     if step is None:
@@ -202,9 +220,9 @@ def _current(ports: Ports, lane: Lane, run: RunRecord, state: FlowState, at: Sto
         step=number,
         name=title_of(step),
         status="failed" if failed else "in_progress" if calls else "not_started",
-        sub_step=_substep(ports, record, state if is_same else FlowState()),
+        sub_step=_substep(store, record, state if is_same else FlowState()),
         retry_count=count_failures(record),
-        retries=(*retries, *_retries(ports, step, record, retries)),
+        retries=(*retries, *_retries(store, now, step, record, retries)),
     )
     return state._replace(blockers=(*others, *_blockers(run, step, record, failed)))
 
@@ -228,23 +246,23 @@ def _has_failed(run: RunRecord, record: StepRecord | None) -> bool:
     return record is None or asked.get("number") == record.number
 
 
-def _substep(ports: Ports, record: StepRecord | None, state: FlowState) -> str:
+def _substep(store: FlowStore, record: StepRecord | None, state: FlowState) -> str:
     if record is None or record.last_call is None:
         return state.sub_step
-    return clip_line(ports.flow_store().substep(call_id(record, record.last_call))) or state.sub_step
+    return clip_line(store.substep(call_id(record, record.last_call))) or state.sub_step
 
 
 def _retries(
-    ports: Ports, step: Step, record: StepRecord | None, known: tuple[RetryEntry, ...]
+    store: FlowStore, now: float, step: Step, record: StepRecord | None, known: tuple[RetryEntry, ...]
 ) -> Iterator[RetryEntry]:
     """A row for each failed call without one; attempt numbers continue after a granted retry."""
-    now = time.strftime("%Y-%m-%d %H:%M", time.localtime(ports.clock.now()))
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
     listed = {row.attempt for row in known}
     for call in record.calls[record.uncounted_calls :] if record else ():
         if call.finding in FAILURES and str(call.attempt) not in listed:
-            where = clip_line(ports.flow_store().substep(call_id(record, call))) if record else ""
+            where = clip_line(store.substep(call_id(record, call))) if record else ""
             yield RetryEntry(
-                str(call.attempt), str(part_of(step).number), title_of(step), where, _reason(call), now
+                str(call.attempt), str(part_of(step).number), title_of(step), where, _reason(call), at
             )
 
 
@@ -262,39 +280,39 @@ def _blockers(run: RunRecord, step: Step, record: StepRecord | None, failed: boo
         yield clip_line(f"Step {number} {title_of(step)}: waits for an answer: {run.question.get('text', '')}")
 
 
-def observe_flow(ports: Ports, lane: Lane, run: RunRecord, facts: Facts) -> Observation:
+def observe_flow(
+    ports: Ports, store: FlowStore, lane: Lane, run: RunRecord, facts: Facts
+) -> FlowObservation | UnreadableFile:
     story = run.stories.get(lane.key) or StoryRecord(lane.key)
     current_call = call_status(ports, story.current)
     try:
-        snapshot = ports.flow_store().read()
+        snapshot = store.read()
     except FileError as error:
-        at = StoryPosition(None, story.current)
-        return Observation(
-            facts._replace(board=BoardFact.UNREADABLE, call=current_call), story=story, position=at, problem=error
-        )
+        facts = facts._replace(board=BoardFact.UNREADABLE, call=current_call)
+        return UnreadableFile(facts, problem=error, step=story.current)
     is_called = current_call in (CallFact.RUNNING, CallFact.ENDED)
     at = flow_position(lane.workflow.steps, story, snapshot.position, is_called=is_called)
     call = current_call if at.record is not None and at.record is story.current else CallFact.NONE
-    update = state_update(ports, lane, run, story, at, snapshot)
+    update = state_update(store, ports.clock.now(), lane, run, story, at, snapshot)
     target = TargetFact.FINISHED if at.step is None else TargetFact.STORY
     facts = facts._replace(
         epic=EpicFact.UNLISTED, target=target, call=call, kept=is_up_to_date(snapshot.state, update)
     )
-    observation = Observation(facts, story=story, position=at, flow=FlowObservation(snapshot, update))
+    observation = FlowObservation(facts, story=story, position=at, store=store, snapshot=snapshot, update=update)
     if is_called or facts.question is not QuestionFact.NONE or facts.stop:
         return observation
-    commit = CommitFact.STEP if next_commit(run, story) and ports.flow_store().can_commit() else CommitFact.NONE
-    observation = observation._replace(facts=facts._replace(commit=commit))
+    commit = CommitFact.STEP if next_commit(run, story) and store.can_commit() else CommitFact.NONE
+    observation = replace(observation, facts=facts._replace(commit=commit))
     return observation if at.step is None else _before_call(ports, lane, run, observation, at.step)
 
 
 def _before_call(
-    ports: Ports, lane: Lane, run: RunRecord, observation: Observation, step: FlowStep
-) -> Observation:
+    ports: Ports, lane: Lane, run: RunRecord, observation: FlowObservation, step: FlowStep
+) -> FlowObservation:
     decision, stage = _decision(lane, run, observation, step)
     facts = observation.facts._replace(decision=decision)
     if part_of(step).tasks:
-        return observation._replace(facts=facts._replace(step=StepFact.TASKS), stage=stage)
+        return replace(observation, facts=facts._replace(step=StepFact.TASKS), stage=stage)
     rest, until = rest_status(ports, step, observation.position.record)
     facts = facts._replace(
         step=StepFact.WORK,
@@ -302,7 +320,7 @@ def _before_call(
         tries=_may_try(observation.position.record, step),
         budget=has_budget(ports, lane, run),
     )
-    return observation._replace(facts=facts, until=until, stage=stage)
+    return replace(observation, facts=facts, until=until, stage=stage)
 
 
 def _may_try(record: StepRecord | None, step: FlowStep) -> bool:
@@ -313,20 +331,21 @@ def _may_try(record: StepRecord | None, step: FlowStep) -> bool:
     return has_tries_left(record)
 
 
-def _decision(lane: Lane, run: RunRecord, observation: Observation, step: FlowStep) -> tuple[DecisionFact, str]:
+def _decision(
+    lane: Lane, run: RunRecord, observation: FlowObservation, step: FlowStep
+) -> tuple[DecisionFact, str]:
     """The due decision, and the stage name that marks it as taken."""
-    part, record, call = part_of(step), observation.position.record, observation.facts.call
-    assert observation.flow is not None
-    if observation.story is not None and observation.story.repeat_step:  # a person has just decided
+    part, record, call = part_of(step), observation.record, observation.facts.call
+    if observation.story.repeat_step:  # a person has just decided
         return DecisionFact.NONE, ""
     begun = record is not None and bool(record.calls)
     for decision, due in (
         (
             DecisionFact.FAILED,
-            not begun and state_says_failed(lane.workflow.steps, observation.flow.snapshot.state, step),
+            not begun and state_says_failed(lane.workflow.steps, observation.snapshot.state, step),
         ),
         (DecisionFact.BOUNDARY, not begun and _ends_session(lane, observation.story, step)),
-        (DecisionFact.GATE, _is_at_gate(observation.flow.snapshot, begun, call, lane, step)),
+        (DecisionFact.GATE, _is_at_gate(observation.snapshot, begun, call, lane, step)),
         (DecisionFact.OPTIONAL, not begun and part.optional),
     ):
         stage = f"{decision}-{part.number}-{_decision_turn(observation.story, record, decision)}"
@@ -335,18 +354,18 @@ def _decision(lane: Lane, run: RunRecord, observation: Observation, step: FlowSt
     return DecisionFact.NONE, ""
 
 
-def _decision_turn(story: StoryRecord | None, record: StepRecord | None, decision: DecisionFact) -> int:
+def _decision_turn(story: StoryRecord, record: StepRecord | None, decision: DecisionFact) -> int:
     """Distinguishes repetitions: new output needs a new decision."""
     if decision is DecisionFact.GATE:
         return record.number if record else 0
-    return story.steps[-1].number if decision is DecisionFact.BOUNDARY and story and story.steps else 0
+    return story.steps[-1].number if decision is DecisionFact.BOUNDARY and story.steps else 0
 
 
-def _ends_session(lane: Lane, story: StoryRecord | None, step: FlowStep) -> bool:
+def _ends_session(lane: Lane, story: StoryRecord, step: FlowStep) -> bool:
     """The previous step ends a session and was completed in this run."""
     steps = lane.workflow.steps
     before = steps[steps.index(step) - 1] if step in steps[1:] else None
-    if before is None or not part_of(before).boundary or story is None:
+    if before is None or not part_of(before).boundary:
         return False
     return any(one.accepted and one.step == before.name for one in story.steps)
 

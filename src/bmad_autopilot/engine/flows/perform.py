@@ -5,20 +5,20 @@ import time
 from ...core.flow_state import FlowState, LastSession
 from ...core.run_ending import RunEnding
 from ...core.run_record import StepRecord, StoryRecord
-from ...core.transitions import Rule
+from ...workflows.workflow import Step
 from ..commits import run_id
-from ..observation import Loop, Observation, call_id
+from ..observation import Loop, call_id
 from ..ports import CommitOrder
-from .observe import commit_label, next_commit
+from .model import FlowObservation
+from .observe import commit_label
 
 BOUNDARY = "session boundary"
 
 
-def write_state(loop: Loop, observation: Observation, rule: Rule) -> None:
-    assert observation.flow is not None
-    update = observation.flow.update
+def write_state(loop: Loop, observation: FlowObservation) -> None:
+    update = observation.update
     state = with_session(update.state, loop.ports.clock.now(), "completed step", "")
-    loop.ports.flow_store().write(state)
+    observation.store.write(state)
     loop.note("state", step=state.step, name=state.name, status=state.status, recorded=list(update.recorded))
 
 
@@ -30,20 +30,15 @@ def with_session(state: FlowState, now: float, reason: str, notes: str) -> FlowS
     return state._replace(last=LastSession(date, where, reason, notes))
 
 
-def commit_step(loop: Loop, observation: Observation) -> CommitOrder:
-    assert observation.story is not None
-    record = next_commit(loop.run, observation.story)
-    assert record is not None
+def step_commit(loop: Loop, story: StoryRecord, record: StepRecord) -> CommitOrder:
     ended = record.last_call.outcome if record.last_call and record.last_call.outcome else {}
     return CommitOrder(
         f"{run_id(loop.run)}/{record.number:02}-{record.step}/{len(record.calls)}",
         commit_label(record),
-        observation.story.key,
+        story.key,
         f"{loop.lane.key}: {record.step}",
         str(ended.get("summary", "")),
-        calls=tuple(
-            call_id(one, call) for one in _uncommitted_rounds(observation.story, record) for call in one.calls
-        ),
+        calls=tuple(call_id(one, call) for one in _uncommitted_rounds(story, record) for call in one.calls),
     )
 
 
@@ -53,13 +48,10 @@ def _uncommitted_rounds(story: StoryRecord, record: StepRecord) -> list[StepReco
     return [one for one in before if commit_label(one) not in story.commits]
 
 
-def start_tasks(loop: Loop, observation: Observation, rule: Rule) -> RunEnding:
+def start_tasks(loop: Loop, observation: FlowObservation, step: Step) -> RunEnding:
     """End the loop; the flow runner then runs the tasks in their own lanes, on their own board."""
-    step = observation.position.step
-    assert step is not None
-    assert observation.flow is not None
     loop.note("implementing", step=step.name)
-    under_way = observation.flow.update.state._replace(status="in_progress")
-    loop.ports.flow_store().write(with_session(under_way, loop.ports.clock.now(), "completed step", ""))
+    under_way = observation.update.state._replace(status="in_progress")
+    observation.store.write(with_session(under_way, loop.ports.clock.now(), "completed step", ""))
     loop.note("waiting")
     return RunEnding.TASKS

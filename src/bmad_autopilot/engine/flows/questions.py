@@ -10,9 +10,8 @@ from ...core.stop_causes import ABORT, CAUSE_MENUS, FIX, RETRY, SKIP, BlockReaso
 from ...io.files import read_text
 from ...project.project import Project
 from ...workflows.workflow import Step
-from ..observation import Observation
 from ..ports import LaneQuestion
-from .model import FlowStore, part_of, title_of
+from .model import FlowObservation, part_of, title_of
 
 GATE, BOUNDARY, OPTIONAL, FAILED = "gate", "boundary", "optional", "flow-failed"
 ANOTHER = "another"
@@ -44,18 +43,15 @@ class _QuestionText(NamedTuple):
     more: tuple[str, ...] = ()  # additional options
 
 
-def flow_question(code: str, observation: Observation, store: FlowStore, steps: tuple[Step, ...]) -> LaneQuestion:
-    step, story = observation.position.step, observation.story
-    assert step is not None
-    assert story is not None
+def flow_question(code: str, observation: FlowObservation, step: Step, steps: tuple[Step, ...]) -> LaneQuestion:
     about = steps[steps.index(step) - 1] if code == BOUNDARY else step
     words = _question_text(code, about, step)
     return LaneQuestion(
         code,
-        story.key,
+        observation.story.key,
         observation.call if code == GATE else None,
         words.text,
-        _context(code, observation, store, about),
+        _context(code, observation, about),
         (*CAUSE_MENUS[words.cause].options, *words.more),
         words.recommended,
         BlockReason.SUBAGENT_FAILED if code == FAILED else BlockReason.CRITICAL_DECISION,
@@ -67,8 +63,8 @@ def flow_question(code: str, observation: Observation, store: FlowStore, steps: 
 
 
 def _question_text(code: str, about: Step, following: Step) -> _QuestionText:
-    if code == GATE:
-        return _gate(about)
+    if code == GATE and (gate := part_of(about).gate) is not None:
+        return _QuestionText(gate.ask, (gate.again, gate.go_on), gate.recommended, gate.because, Cause.GATE)
     if code == BOUNDARY:
         return _boundary(about, following)
     if code == OPTIONAL:
@@ -76,12 +72,6 @@ def _question_text(code: str, about: Step, following: Step) -> _QuestionText:
     text = f"Step {part_of(about).number}, {title_of(about)}, has failed {part_of(about).tries} times. Try again?"
     why = "what stands above must be mended first; it is not tried again by itself"
     return _QuestionText(text, (), RETRY, why, Cause.FAILED)
-
-
-def _gate(step: Step) -> _QuestionText:
-    gate = part_of(step).gate
-    assert gate is not None
-    return _QuestionText(gate.ask, (gate.again, gate.go_on), gate.recommended, gate.because, Cause.GATE)
 
 
 def _boundary(step: Step, following: Step) -> _QuestionText:
@@ -109,12 +99,11 @@ def _optional(step: Step) -> _QuestionText:
     return _QuestionText(text, labels, "run", "what it finds is cheaper to act on now than later", Cause.OPTIONAL)
 
 
-def _context(code: str, observation: Observation, store: FlowStore, about: Step) -> str:
-    assert observation.flow is not None
+def _context(code: str, observation: FlowObservation, about: Step) -> str:
     if code == FAILED:
-        state = observation.flow.snapshot.state
+        state = observation.snapshot.state
         return "\n".join(state.blockers) if state else ""
-    return store.describe_output(about) if code in (GATE, BOUNDARY) else ""
+    return observation.store.describe_output(about) if code in (GATE, BOUNDARY) else ""
 
 
 # A short description of a step's output, for a person who decides about it.
