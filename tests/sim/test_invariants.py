@@ -140,7 +140,7 @@ def test_an_honest_agent_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_row_written_without_comparing(monkeypatch: pytest.MonkeyPatch) -> None:
     def set_row(self: MemoryBoard, key: str, status: str, expect: str) -> bool:
-        before = self._world.row_meaning(key)
+        before = self._world.site.row_meaning(key)
         self._world.board = with_row_status(self._world.board, key, status)
         self._effects.done("set-row", key=key, before=before, after=status)
         return True
@@ -174,7 +174,7 @@ def test_a_row_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_question_put_anew_after_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(self: MemoryPeople, question: LaneQuestion) -> str:
         name = f"q{len(self._world.questions) + 1}"
-        asked = MemoryQuestion(name, question, self._world.now)
+        asked = MemoryQuestion(name, question, self._world.now, self._world.site)
         self._world.questions[self._run, name] = asked
         self._participants.humans.receive_question(self._world, asked)
         call = question.call

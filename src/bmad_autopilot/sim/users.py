@@ -116,7 +116,7 @@ class Humans:
         if question.code == "agent" and times > _MAX_HELPFUL_ANSWERS:
             self._park(world, question.story)
         if answer in ("retry", "fix"):
-            self._fix_cause(world, question.code, question.story, thoroughly=answer == "fix" or times > 1)
+            self._fix_cause(pending, thoroughly=answer == "fix" or times > 1)
         pending.answer = answer
         world.record(EffectActor.PERSON, "answer", code=question.code, story=question.story, answer=answer)
 
@@ -136,16 +136,17 @@ class Humans:
             return _HELPFUL_ANSWERS.get(code, options[0])
         return _FINAL_ANSWERS.get(code, "skip")
 
-    def _fix_cause(self, world: "MemoryWorld", code: str, story: str, *, thoroughly: bool) -> None:
+    def _fix_cause(self, pending: "MemoryQuestion", *, thoroughly: bool) -> None:
         """Remove what blocks the story; `thoroughly`: fickle users replace the agent as well."""
+        git, code = pending.site.git, pending.payload.code
         if code == "ground":
-            world.git.branch = self._branch
-            world.git.commit_files(world.git.snapshot(), "What lay about")
+            git.branch = self._branch
+            git.commit_files(git.snapshot(), "What lay about")
         if code == "environment" or thoroughly:
             for path in (NO_DATABASE_FILE, BROKEN_FILE):
-                world.git.remove(path)
+                git.remove(path)
         if thoroughly and self.manner is Manner.FICKLE:
-            self._agents.make_honest(story)
+            self._agents.make_honest(pending.payload.story)
 
     def repair_board(self, world: "MemoryWorld") -> None:
         """Restore a board that cannot be read."""

@@ -92,3 +92,16 @@ def test_what_changed_is_told_as_git_tells_it() -> None:
     }
     read = contents(before, after)
     assert (read("l", True), read("b", False), read("b", True)) == (b"/etc", b"2\n", None)
+
+
+def test_work_trees_share_commits_and_branches_and_nothing_else() -> None:
+    git = MemoryGit(FILES)
+    start = git.head or ""
+    other = git.add_work_tree("feature/epic-1", start)
+    other.write("a.py", b"changed\n")
+    assert (git.files["a.py"], git.dirty(), other.dirty()) == (b"one\n", (), ("a.py",))
+    sha = other.commit_paths(["a.py"], "Ours", "run/1")
+    assert (git.head_of("feature/epic-1"), git.head) == (sha, start)
+    assert git.work_tree_of("feature/epic-1") is other
+    other.remove_work_tree()
+    assert (git.work_tree_of("feature/epic-1"), git.head_of("feature/epic-1")) == (None, sha)

@@ -1,6 +1,7 @@
 """The branch port in memory: local branches, those of the simulated GitHub, and one work tree."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...board.merge import merge_boards
@@ -27,20 +28,21 @@ class MemoryBranches:
 
     def __init__(self, world: "MemoryWorld", hub: "Hub", run: str, key: str, preexisting: Collection[str]) -> None:
         self._world = world
+        self._site = world.site_of(run)
         self._hub = hub
         self._refs = hub.refs
         self._run = run
         self._key = key
         self._preexisting = frozenset(preexisting)
-        folder = world.story_paths.folder
+        folder = self._site.story_paths.folder
         self._semantic_merges: dict[str, MergeFile] = {
-            world.story_paths.board: _merge_boards,
+            self._site.story_paths.board: _merge_boards,
             f"{folder}/{DEFERRED}": merge_deferred,
         }
 
     @property
     def _git(self) -> MemoryGit:
-        return self._world.git
+        return self._site.git
 
     # reading
 
@@ -64,9 +66,7 @@ class MemoryBranches:
         """The code hash of a commit, comparable with the work tree's: check results are stored under it."""
         known = self._hub.code_hashes.get(commit)
         if known is None:
-            known = MemoryGit(self._refs.files(commit)).code_hash(
-                self._world.story_paths.non_code_paths(self._key)
-            )
+            known = MemoryGit(self._refs.files(commit)).code_hash(self._site.story_paths.non_code_paths(self._key))
             self._hub.code_hashes[commit] = known
         return known
 
@@ -167,9 +167,10 @@ class MemoryBranches:
     def move(self, branch: str, new: str, old: str) -> None:
         if self.head(branch) != old or (old and not self.contains(new, old)):
             raise ConflictError(f"{branch} has moved meanwhile", found=self.head(branch), expected=old)
-        if branch == self._git.branch:
-            self._refuse_dirty()
-            self._git.check_out(branch, new)
+        tree = self._git.work_tree_of(branch)
+        if tree is not None:
+            self._refuse_dirty(tree)
+            tree.check_out(branch, new)
         else:
             self._git.heads[branch] = new
         self._effect("move", branch=branch, sha=new)
@@ -181,7 +182,9 @@ class MemoryBranches:
         """Check out a branch; a new one starts at `start`."""
         if branch == self._git.branch:
             return
-        self._refuse_dirty()
+        self._refuse_dirty(self._git)
+        if self._git.work_tree_of(branch) is not None:
+            raise ConflictError(f"{branch} is checked out in another work tree")
         commit = self.head(branch) or start
         if not commit:
             raise ConflictError(f"there is no branch {branch}")
@@ -193,14 +196,18 @@ class MemoryBranches:
         if not self.head(branch):
             return
         there, here = self._refs.head_of(base), self.head(base)
-        if there and here != there and self.contains(there, here):
-            self.move(base, there, here)
-        self.switch(base, there)
+        with suppress(ConflictError):  # left to the user
+            if there and here != there and self.contains(there, here):
+                self.move(base, there, here)
+        if self._site.is_own:
+            self._git.detach()
+        else:
+            self.switch(base, there)
         self._git.heads.pop(branch, None)
         self._effect("forget", branch=branch)
 
-    def _refuse_dirty(self) -> None:
-        dirty = self._dirty()
+    def _refuse_dirty(self, tree: MemoryGit) -> None:
+        dirty = [path for path in tree.dirty() if path not in self._preexisting]
         if dirty:
             raise ConflictError("files have changes that are not committed", found=", ".join(dirty[:5]))
 

@@ -13,6 +13,7 @@ from ...gates.review_verdict import ReviewVerdict, read_review_verdict
 from ...io.files import TextFile
 from .agent_calls import MemoryCall
 from .git import LINK_PREFIX, board_rows, changes, contents, is_readable, raw_statuses, section_of, story_number
+from .site import MemorySite
 from .world import MemoryWorld
 
 CHECKS = ("python check.py",)
@@ -21,12 +22,12 @@ CHECKS = ("python check.py",)
 def collect_call(
     world: MemoryWorld, run: str, lane: Lane, order: AgentCall, tree: WorktreeSnapshot
 ) -> AgentResult:
-    call = world.calls[run, order.id]
-    ended = _board_at_end(world, call)
+    call, site = world.calls[run, order.id], world.site_of(run)
+    ended = _board_at_end(site, call)
     now = board_rows(ended) if is_readable(ended) else {}
     before = board_rows(call.board_before) if is_readable(call.board_before) else {}
     row, old = now.get(order.story), before.get(order.story)
-    story = world.story_paths.document(world.story_paths.story(order.story))
+    story = site.story_paths.document(site.story_paths.story(order.story))
     collected = AgentResult(
         call.verdict(),
         call.ending.seconds,
@@ -34,29 +35,29 @@ def collect_call(
         row.meaning if row else "",
         old.meaning if old else "",
         _evidence(world, run, lane, order, tree, call, story, ended),
-        _review(world, order, story, call) if order.step.owes is StepOutput.VERDICT else None,
-        _open_questions(world, order.story),
+        _review(site, order, story, call) if order.step.owes is StepOutput.VERDICT else None,
+        _open_questions(site, order.story),
         (row.reason or "") if row else "",
     )
-    return _with_answers(world, order, collected) if order.points or order.must_change else collected
+    return _with_answers(site, order, collected) if order.points or order.must_change else collected
 
 
-def _with_answers(world: MemoryWorld, order: AgentCall, collected: AgentResult) -> AgentResult:
+def _with_answers(site: MemorySite, order: AgentCall, collected: AgentResult) -> AgentResult:
     from ...engine.delivery.threads import check_answers  # most simulations deliver nothing
 
     def known(commit: str, since: str) -> str:
-        git = world.git
+        git = site.git
         is_here = commit in git.commits and git.descends(git.head, commit)
         return commit if is_here and since and commit != since and git.descends(commit, since) else ""
 
-    return check_answers(collected, order, world.git.files.get(world.story_paths.threads(order.story)), known)
+    return check_answers(collected, order, site.git.files.get(site.story_paths.threads(order.story)), known)
 
 
-def _board_at_end(world: MemoryWorld, call: MemoryCall) -> bytes:
+def _board_at_end(site: MemorySite, call: MemoryCall) -> bytes:
     """The board as the call left it: later edits are a person's. An unreadable board was restored."""
     left = call.board_after
     if left is None:
-        return world.board
+        return site.board
     return left if is_readable(left) else call.board_before
 
 
@@ -70,7 +71,8 @@ def _evidence(
     story: Document | None,
     ended: bytes,
 ) -> Evidence:
-    git, story_paths = world.git, world.story_paths
+    site = world.site_of(run)
+    git, story_paths = site.git, site.story_paths
     before, after = git.files_at(order.tree), git.files_at(tree.tree)
     asked = _original_story(world, run, order)
     spec = story_paths.document(story_paths.spec(order.story))
@@ -92,15 +94,15 @@ def _evidence(
         descends_from_baseline=all(git.descends(tree.head, head) for head in (order.head, call.head_before)),
         is_same_branch=tree.branch == lane.branch,
         changed_outside=call.outside,
-        replaced_files=_replaced(world, order, call),
+        replaced_files=_replaced(site, order, call),
         check_commands=CHECKS,
     )
 
 
-def _replaced(world: MemoryWorld, order: AgentCall, call: MemoryCall) -> tuple[tuple[str, str], ...]:
+def _replaced(site: MemorySite, order: AgentCall, call: MemoryCall) -> tuple[tuple[str, str], ...]:
     """Symbolic links in place of files that the engine reads. Only the board is restored here."""
-    story = world.story_paths.story(order.story)
-    left = {world.story_paths.board: call.board_after, story or "": world.git.files.get(story or "")}
+    story = site.story_paths.story(order.story)
+    left = {site.story_paths.board: call.board_after, story or "": site.git.files.get(story or "")}
     found = (
         (path, (raw or b"").removeprefix(LINK_PREFIX).decode()) for path, raw in left.items() if _is_link(raw)
     )
@@ -118,10 +120,10 @@ def _original_story(world: MemoryWorld, run: str, order: AgentCall) -> bytes | N
     return first.story_before if first else None
 
 
-def _review(world: MemoryWorld, order: AgentCall, story: Document | None, call: MemoryCall) -> ReviewVerdict:
-    review = world.git.files.get(world.story_paths.review(order.story))
+def _review(site: MemorySite, order: AgentCall, story: Document | None, call: MemoryCall) -> ReviewVerdict:
+    review = site.git.files.get(site.story_paths.review(order.story))
     before = call.story_before if story else call.spec_before
-    story = story or world.story_paths.document(world.story_paths.spec(order.story))
+    story = story or site.story_paths.document(site.story_paths.spec(order.story))
     return read_review_verdict(review, _story_file(story.raw if story else None), _story_file(before))
 
 
@@ -133,10 +135,10 @@ def _story_file(raw: bytes | None) -> StoryFile | None:
         return None
 
 
-def _open_questions(world: MemoryWorld, story: str) -> tuple[UnansweredQuestion, ...]:
+def _open_questions(site: MemorySite, story: str) -> tuple[UnansweredQuestion, ...]:
     """Reads the regular form only; the tolerant reader of real files has its own tests."""
     try:
-        state = json.loads(world.git.files.get(world.story_paths.state(story), b"{}"))
+        state = json.loads(site.git.files.get(site.story_paths.state(story), b"{}"))
         first = next(one for one in state.get("questions", ()) if not one.get("answer"))
         options = tuple(map(str, first.get("options") or ()))
         question, context = str(first["question"]), str(first.get("context", ""))

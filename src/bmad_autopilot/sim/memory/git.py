@@ -49,17 +49,34 @@ def sha_of(number: int) -> str:
     return blake2b(str(number).encode(), digest_size=20).hexdigest()
 
 
+class MemoryRepository:
+    """What the work trees of one repository share."""
+
+    def __init__(self) -> None:
+        self.commits: dict[str, MemoryCommit] = {}
+        self.heads: dict[str, str] = {}  # of the branches that are not checked out
+        self.trees: dict[str, Files] = {}  # by hash
+        self.work_trees: list[MemoryGit] = []  # the main one first
+
+
 class MemoryGit:
-    def __init__(self, files: Files, branch: str = "main") -> None:
+    """A repository with one work tree, or a further work tree of a repository."""
+
+    def __init__(self, files: Files, branch: str = "main", repository: MemoryRepository | None = None) -> None:
+        shared = repository or MemoryRepository()
+        self._repository = shared
         self.files: dict[str, bytes] = {}
         self.listing_version = 0  # increases when a file is added or removed
         self.branch = branch
-        self.commits: dict[str, MemoryCommit] = {}
+        self.commits = shared.commits
         self.head: str | None = None
-        self.heads: dict[str, str] = {}  # of the branches that are not checked out
+        self.heads = shared.heads
         self.outside: dict[str, bytes] = {}  # written outside the work tree
         self._sum = 0
-        self._trees: dict[str, Files] = {}
+        self._trees = shared.trees
+        shared.work_trees.append(self)
+        if repository is not None:
+            return
         for path, data in files.items():
             self.write(path, data)
         self.commit_files({}, "The beginning")
@@ -116,6 +133,10 @@ class MemoryGit:
                 files.pop(path, None)
         return self.commit_files(files, message, key)
 
+    def detach(self) -> None:
+        """Delete the branch that is checked out and keep its files, as for a work tree that will be removed."""
+        self.branch = ""
+
     @property
     def head_files(self) -> Files:
         return self.commits[self.head].files if self.head else {}
@@ -142,11 +163,30 @@ class MemoryGit:
 
     def head_of(self, branch: str) -> str:
         """Empty if there is no such branch."""
-        return (self.head or "") if branch == self.branch else self.heads.get(branch, "")
+        tree = self.work_tree_of(branch)
+        return (tree.head or "") if tree is not None else self.heads.get(branch, "")
+
+    def work_tree_of(self, branch: str) -> "MemoryGit | None":
+        """The work tree in which the branch is checked out."""
+        found = (tree for tree in self._repository.work_trees if tree.branch == branch)
+        return next(found, None) if branch else None
+
+    def add_work_tree(self, branch: str, commit: str) -> "MemoryGit":
+        """A further work tree. A missing branch is created at `commit`."""
+        head = self.head_of(branch) or commit
+        made = MemoryGit({}, "", self._repository)
+        made.check_out(branch, head)
+        return made
+
+    def remove_work_tree(self) -> None:
+        """Its branch stays, unless it was deleted."""
+        self._repository.work_trees.remove(self)
+        if self.branch and self.head is not None:
+            self.heads[self.branch] = self.head
 
     def check_out(self, branch: str, commit: str) -> None:
         """Check out this branch at this commit. Ignored files stay."""
-        if self.head is not None:
+        if self.branch and self.head is not None:
             self.heads[self.branch] = self.head
         self.heads.pop(branch, None)
         before, after = self.snapshot(), self.commits[commit].files

@@ -70,7 +70,7 @@ class MemoryPeople:
             if run == self._run and _is_same_question(known.payload, question):
                 return name
         name = f"q{len(self._world.questions) + 1}"
-        asked = MemoryQuestion(name, question, self._world.now)
+        asked = MemoryQuestion(name, question, self._world.now, self._world.site_of(self._run))
         self._world.questions[self._run, name] = asked
         self._participants.humans.receive_question(self._world, asked)
         call = question.call
@@ -102,7 +102,9 @@ class MemoryPeople:
 
     def deliver_answer(self, question: str) -> None:
         asked = self._world.questions[self._run, question]
-        self._world.deliver_answer(asked)
+        payload = asked.payload
+        site = self._world.site_of(self._run)
+        site.deliver_answer(payload.story, payload.agent_question_id, asked.answer)
 
     def is_attended(self) -> bool:
         return self._participants.humans.attended
@@ -214,20 +216,21 @@ class MemoryBoard:
 
     def __init__(self, world: MemoryWorld, run: str) -> None:
         self._world = world
+        self._site = world.site_of(run)
         self._run = run
         self._effects = RunEffects(world, run)
 
     def rows(self) -> Mapping[str, Row]:
-        return board_rows(self._world.board)
+        return board_rows(self._site.board)
 
     def set_row(self, key: str, status: str, expect: str) -> bool:
-        if not is_readable(self._world.board):
-            raise FileError("cannot be read", location=Location(self._world.story_paths.board))
-        row = board_rows(self._world.board).get(key)
+        if not is_readable(self._site.board):
+            raise FileError("cannot be read", location=Location(self._site.story_paths.board))
+        row = board_rows(self._site.board).get(key)
         if (row.status.raw if row else "") != expect:
             return False
         change = with_row_status if row else with_new_row
-        self._world.board = change(self._world.board, key, status)
+        self._site.board = change(self._site.board, key, status)
         self._effects.done("set-row", key=key, before=expect, after=status)
         return True
 
@@ -236,9 +239,9 @@ class MemoryBoard:
         before = self._world.calls[self._run, call].board_before
         if not is_readable(before):
             raise FileError(
-                "cannot be read, nor can what stood there before", location=Location(self._world.story_paths.board)
+                "cannot be read, nor can what stood there before", location=Location(self._site.story_paths.board)
             )
-        self._world.board = before
+        self._site.board = before
         self._effects.done("restore-board", call=call)
         return f"{call.number:02}-{call.step}/attempt-{call.attempt}/board.theirs"
 
@@ -248,32 +251,33 @@ class MemoryWorktree:
 
     def __init__(self, world: MemoryWorld, run: str, lane: Lane) -> None:
         self._world = world
+        self._site = world.site_of(run)
         self._run = run
         self._lane = lane
         self._effects = RunEffects(world, run)
 
     def problem(self, branch: str) -> str:
-        here = self._world.git.branch
+        here = self._site.git.branch
         return "" if here == branch else f"the work tree is on {here}, and this run began on {branch}"
 
     def snapshot(self, story: str) -> WorktreeSnapshot:
-        git = self._world.git
+        git = self._site.git
         return WorktreeSnapshot(
-            git.head, git.branch, git.tree_hash(), git.code_hash(self._world.story_paths.non_code_paths(story))
+            git.head, git.branch, git.tree_hash(), git.code_hash(self._site.story_paths.non_code_paths(story))
         )
 
     def changed_paths(self, before: str, after: str) -> tuple[str, ...]:
-        return tuple(changed_paths(self._world.git.files_at(before), self._world.git.files_at(after)))
+        return tuple(changed_paths(self._site.git.files_at(before), self._site.git.files_at(after)))
 
     def is_clean(self) -> bool:
-        return set(self._world.git.dirty()) <= set(self._lane.dirty)
+        return set(self._site.git.dirty()) <= set(self._lane.dirty)
 
     def is_committed_done(self, key: str, since: str | None) -> bool:
-        git, board = self._world.git, self._world.story_paths.board
-        if since is None or git.head in (None, since) or not git.descends(git.head, since):
+        git, board = self._site.git, self._site.story_paths.board
+        if self._site.is_own or since is None or git.head in (None, since) or not git.descends(git.head, since):
             return False
         if set(changed_paths(git.commits[since].files, git.head_files)) <= {
-            *self._world.story_paths.non_code_paths(key),
+            *self._site.story_paths.non_code_paths(key),
             board,
         }:
             return False
@@ -282,14 +286,14 @@ class MemoryWorktree:
         return now == DONE != before
 
     def commit(self, order: CommitOrder) -> str:
-        git = self._world.git
+        git = self._site.git
         known = git.find(order.key)
         if known is not None:
             return known
         paths = (
-            set(self._world.story_paths.non_code_paths(order.story))
+            set(self._site.story_paths.non_code_paths(order.story))
             if order.story
-            else {self._world.story_paths.board}
+            else {self._site.story_paths.board}
         )
         for call in order.calls:
             known_call = self._world.calls.get((self._run, call))
@@ -300,12 +304,12 @@ class MemoryWorktree:
 
     def stash(self, story: str, calls: tuple[CallId, ...], head: str | None) -> str:
         self._world.crash_point("save", CrashPhase.BEFORE_INTENT)
-        if not self._world.git.descends(self._world.git.head, head):
-            self._world.git.head = head
-        git, ref = self._world.git, f"refs/autopilot/saved/{self._run}/{story}"
+        if not self._site.git.descends(self._site.git.head, head):
+            self._site.git.head = head
+        git, ref = self._site.git, f"refs/autopilot/saved/{self._run}/{story}"
         self._world.saved[ref] = {**self._world.saved.get(ref, {}), **git.snapshot()}
         known = [self._world.calls[self._run, call] for call in calls if (self._run, call) in self._world.calls]
-        kept = {*self._lane.dirty, *self._world.story_paths.non_code_paths(story)}
+        kept = {*self._lane.dirty, *self._site.story_paths.non_code_paths(story)}
         for path in {path for call in known for path in call.touched(git)} - kept:
             if path in git.head_files:
                 git.write(path, git.head_files[path])
@@ -315,11 +319,11 @@ class MemoryWorktree:
         return ref
 
     def is_own(self) -> bool:
-        return False
+        return self._site.is_own
 
     def check(self, code: str) -> CheckRecord:
         self._world.advance(self._world.now + 20.0)
-        check = run_checks(self._world.git.files, code)
+        check = run_checks(self._site.git.files, code)
         self._effects.done("check", code=code[:8], passed=check.passed)
         return check
 
@@ -337,6 +341,7 @@ class MemoryAgents:
         self, world: MemoryWorld, run: str, lane: Lane, participants: Participants, worktree: MemoryWorktree
     ) -> None:
         self._world = world
+        self._site = world.site_of(run)
         self._run = run
         self._lane = lane
         self._participants = participants
@@ -356,9 +361,9 @@ class MemoryAgents:
     def start(self, order: AgentCall) -> None:
         if self.state(order.id) != "new" or self._world.parked_until > self._world.now:
             return  # like the real port, which checks the account's limit once more
-        self._world.remove_old_answers(order.story)
+        self._site.remove_old_answers(order.story)
         habit = self._participants.habit_of(order.story)
-        self._world.start(self._run, MemoryCall(order, habit, self._world.story_paths))
+        self._world.start(self._run, MemoryCall(order, habit, self._site.story_paths))
         self._world.crash_point("start", CrashPhase.AFTER_EFFECT)
 
     def collect(self, order: AgentCall) -> AgentResult:
@@ -376,7 +381,7 @@ class MemoryAgents:
 
     def clear_state(self, story: str) -> None:
         self._world.crash_point("clear-state", CrashPhase.BEFORE_INTENT)
-        self._world.clear_state(story)
+        self._site.clear_state(story)
         self._effects.done("clear-state", story=story)
 
     def last_output(self, call: CallId) -> str:

@@ -2,7 +2,6 @@
 event."""
 
 import heapq
-import json
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -17,15 +16,18 @@ from ..github.forge import SimForge
 from ..github.model import SimGitHub
 from ..github.records import RETRY_AFTER, GitHubFault, GitHubFaults, SimRepository
 from ..github.refs import MemoryRefs
-from ..sample import BOARD, IMPLEMENTATION
 from .agent_calls import MemoryCall
-from .git import Files, MemoryGit, MemoryStoryPaths, board_rows, is_readable
+from .git import Files, MemoryGit, MemoryStoryPaths, is_readable
+from .site import MemorySite
 
 EFFECT_SECONDS = 0.05  # duration of each of our effects, so that others can act in between
 
 
 class MemoryQuestion:
-    def __init__(self, name: str, payload: Asked, at: float) -> None:
+    """`site`: where the lane that asks works."""
+
+    def __init__(self, name: str, payload: Asked, at: float, site: MemorySite) -> None:
+        self.site = site
         self.name = name
         self.payload = payload
         self.at = at
@@ -40,9 +42,9 @@ class MemoryWorld:
         self.rng = rng
         self.crashes = crashes
         self.log = EffectLog()
-        self.git = MemoryGit(files)
+        self.site = MemorySite(MemoryGit(files))  # the user's checkout
+        self.sites: dict[str, MemorySite] = {}  # of runs that work elsewhere
         self.hub: Hub | None = None  # GitHub, in a simulated delivery
-        self.story_paths = MemoryStoryPaths(self.git, IMPLEMENTATION, BOARD)
         self.journals: dict[str, list[RunEvent]] = {}
         self.calls: dict[tuple[str, CallId], MemoryCall] = {}
         self.questions: dict[tuple[str, str], MemoryQuestion] = {}
@@ -53,7 +55,7 @@ class MemoryWorld:
         self.board_before_corruption = self.board  # before a person corrupted it
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
-        self._before_halfway: MemoryCall | None = None  # the running call, until its first half is applied
+        self._before_halfway: list[tuple[MemoryCall, MemoryGit]] = []  # running calls whose first half is due
 
     # time
 
@@ -72,10 +74,9 @@ class MemoryWorld:
 
     def _apply_half(self, at: float) -> None:
         """Not an event: an agent's first half wakes no wait."""
-        call = self._before_halfway
-        if call is not None and call.halfway_at <= at:
-            call.apply_half(self.git)
-            self._before_halfway = None
+        for call, git in [one for one in self._before_halfway if one[0].halfway_at <= at]:
+            call.apply_half(git)
+            self._before_halfway.remove((call, git))
 
     def next_event(self) -> float | None:
         return self._events[0][0] if self._events else None
@@ -83,7 +84,7 @@ class MemoryWorld:
     def crash_point(self, kind: str, phase: CrashPhase) -> None:
         """Advance by one effect: others may act, and the supervisor may crash."""
         to = self.now + EFFECT_SECONDS
-        if self._before_halfway is not None or (self._events and self._events[0][0] <= to):
+        if self._before_halfway or (self._events and self._events[0][0] <= to):
             self.advance(to)
         else:
             self.now = to
@@ -95,37 +96,41 @@ class MemoryWorld:
         self.log.add(self.now, actor, kind, run, **data)
 
     @property
+    def git(self) -> MemoryGit:
+        return self.site.git
+
+    @property
+    def story_paths(self) -> MemoryStoryPaths:
+        return self.site.story_paths
+
+    @property
     def board(self) -> bytes:
-        return self.git.files.get(self.story_paths.board, b"")
+        return self.site.board
 
     @board.setter
     def board(self, raw: bytes) -> None:
-        self.git.write(self.story_paths.board, raw)
+        self.site.board = raw
+
+    def site_of(self, run: str) -> MemorySite:
+        return self.sites.get(run, self.site)
 
     def last_readable_board(self) -> bytes:
         return self.board if is_readable(self.board) else self.board_before_corruption
 
-    def row_meaning(self, key: str) -> str:
-        """The meaning of a row's status; empty if there is no row."""
-        row = board_rows(self.board).get(key)
-        return row.meaning if row else ""
-
-    def running_calls(self) -> list[MemoryCall]:
-        return [call for call in self.calls.values() if call.state == "running"]
-
     def start(self, run: str, call: MemoryCall) -> None:
+        git = self.site_of(run).git
         self.calls[run, call.order.id] = call
-        call.begin(self.git, self.now)
+        call.begin(git, self.now)
         self.record(
             EffectActor.US, "start", run, call=call.order.id, story=call.order.story, habit=call.habit.name
         )
-        self._before_halfway = call
-        self.schedule(call.ends_at, lambda: self._end(run, call))
+        self._before_halfway.append((call, git))
+        self.schedule(call.ends_at, lambda: self._end(run, call, git))
 
-    def _end(self, run: str, call: MemoryCall) -> None:
+    def _end(self, run: str, call: MemoryCall, git: MemoryGit) -> None:
         if call.state != "running":
             return
-        call.end(self.git, self.now)
+        call.end(git, self.now)
         if call.ending.outcome == "limit":
             self.parked_until = self.now + (call.ending.resets_after or 900.0)
         self.record(
@@ -134,33 +139,15 @@ class MemoryWorld:
 
     def cancel(self, run: str, call: CallId) -> None:
         known = self.calls[run, call]
-        known.cancel(self.git, self.now)
+        known.cancel(self.site_of(run).git, self.now)
         self.record(EffectActor.US, "end", run, call=call, story=known.order.story, outcome=known.ending.outcome)
 
     def lose_calls(self) -> None:
         """The machine goes down: running agents are lost with their work unfinished."""
-        for call in self.running_calls():
-            call.state = "lost"
-            self.record(EffectActor.FATE, "lost", call=call.order.id, story=call.order.story)
-
-    def clear_state(self, story: str) -> None:
-        self.git.remove(self.story_paths.state(story))
-
-    def deliver_answer(self, question: MemoryQuestion) -> None:
-        """Write the answer into the agent-state file, if that has the question, like the real port."""
-        path = self.story_paths.state(question.payload.story)
-        try:
-            state = json.loads(self.git.files.get(path, b""))
-            own = next(one for one in state["questions"] if one["id"] == question.payload.agent_question_id)
-        except (ValueError, LookupError, TypeError, StopIteration):
-            return
-        own["answer"] = question.answer
-        self.git.write(path, json.dumps(state).encode())
-
-    def remove_old_answers(self, story: str) -> None:
-        """Remove old verdicts and answers, so that what exists after a call is the call's own."""
-        self.git.remove(self.story_paths.review(story))
-        self.git.remove(self.story_paths.threads(story))
+        for (run, _), call in self.calls.items():
+            if call.state == "running":
+                call.state = "lost"
+                self.record(EffectActor.FATE, "lost", run, call=call.order.id, story=call.order.story)
 
 
 # The simulated GitHub of a world in memory, and the faults between the two.
