@@ -67,6 +67,17 @@ def test_a_cycle_is_named_by_the_shortest_way_and_gives_way_to_the_order() -> No
     assert shown(graph) == ["3>2", "2>1", "3>1", "4>3"]
 
 
+def test_a_removed_edge_closes_no_other_cycle() -> None:
+    graph = build_graph("123", edges("1>2", "2>1", "2>3", "3>1"))
+    assert [(problem.edge.epic, problem.edge.depends_on) for problem in graph.problems] == [("1", "2")]
+    assert shown(graph) == ["2>1", "2>3", "3>1"]
+
+
+def test_the_first_epic_in_natural_order_gives_up_its_edge() -> None:
+    graph = build_graph(["2", "10", "11"], edges("10>11", "2>10", "11>2"))
+    assert [(problem.edge.epic, problem.edge.depends_on) for problem in graph.problems] == [("2", "10")]
+
+
 def test_to_wait_for_a_later_one_is_fine_without_a_cycle() -> None:
     graph = build_graph("123", edges("1>3", "2>1"))
     assert (topological_order(graph), graph.problems) == (["3", "1", "2"], ())

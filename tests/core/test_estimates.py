@@ -3,6 +3,9 @@
 import pytest
 
 from bmad_autopilot.core.estimates import (
+    DEFAULT_DOLLARS_PER_MINUTE,
+    DEFAULT_MINUTES,
+    DEFAULT_OTHER_MINUTES,
     MAX_ROUNDS,
     PastCall,
     Range,
@@ -56,3 +59,23 @@ def test_without_a_price_there_is_none() -> None:
 def test_ranges_add_up() -> None:
     assert sum_ranges([Range(1, 2, 3), Range(1, 1, 1)]) == (2, 3, 4)
     assert sum_ranges([]) == (0, 0, 0)
+
+
+def test_a_range_is_measured_from_the_fifth_call_on() -> None:
+    def of(count: int) -> Range:
+        calls = [call("dev", float(10 * number), None, f"1-{number}") for number in range(1, count + 1)]
+        return estimate_calls(calls).seconds_of("dev")
+
+    assert of(4) == (12.5, 25.0, 50.0)
+    assert of(5) == pytest.approx((18.0, 30.0, 42.0))
+
+
+def test_guesses_follow_from_minutes_and_their_price() -> None:
+    found = default_estimates()
+    assert {step: middle for step, (_, middle, _) in found.seconds.items()} == {
+        step: 60 * minutes for step, minutes in DEFAULT_MINUTES.items()
+    }
+    assert found.seconds_of("never-heard-of").middle == pytest.approx(60 * DEFAULT_OTHER_MINUTES * found.rounds)
+    price = found.dollars_of("never-heard-of")
+    assert price is not None
+    assert price.middle == pytest.approx(DEFAULT_OTHER_MINUTES * DEFAULT_DOLLARS_PER_MINUTE * found.rounds)

@@ -27,3 +27,10 @@ def test_a_moved_branch_is_a_race(message: str) -> None:
 @pytest.mark.parametrize("message", ["Protected branch update failed", "already exists", ""])
 def test_another_refusal_is_none(message: str) -> None:
     assert ForgeError(ForgeErrorKind.REFUSED, message).is_race is False
+
+
+def test_an_error_keeps_what_the_forge_said() -> None:
+    plain = ForgeError(ForgeErrorKind.DENIED, "no")
+    assert (plain.kind, plain.until, plain.status, plain.hint) == (ForgeErrorKind.DENIED, 0.0, 0, None)
+    full = ForgeError(ForgeErrorKind.LIMIT, "too many", until=12.5, status=429, hint="bmad doctor")
+    assert (full.message, full.until, full.status, full.hint) == ("too many", 12.5, 429, "bmad doctor")

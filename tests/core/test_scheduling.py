@@ -202,6 +202,11 @@ def test_of_two_alike_the_one_that_comes_first() -> None:
     assert picked(SlotRequest("second", 5.0, 2), SlotRequest("first", 5.0, 1)) == "first"
 
 
+def test_of_two_urgent_chains_the_longer() -> None:
+    assert picked(SlotRequest("shorter", 98.0, 1), SlotRequest("longer", 100.0, 2), left=150.0) == "longer"
+    assert picked(SlotRequest("just", 95.0, 1, is_started=True), SlotRequest("longer", 100.0, 2)) == "longer"
+
+
 def begun(*fresh: SlotRequest, developed: tuple[SlotRequest, ...] = (), left: float = 0.0, slots: int = 2) -> str:
     found = next_epic_to_start(fresh, developed, work_left=left, slots=slots)
     return found.key if found is not None else ""
@@ -247,7 +252,13 @@ def test_the_order_leaves_work_for_one() -> None:
     assert (makespan(ordered, calls, 8), makespan(free, calls, 8), makespan(free, calls, 2)) == (20.0, 5.0, 10.0)
 
 
+def test_the_longest_of_the_epics_not_begun_comes_first() -> None:
+    table = schedule_calls(build_graph("123", ()), {"1": [1.0], "2": [5.0], "3": [3.0]}, 1)
+    assert [span.epic for span in table.spans] == ["2", "3", "1"]
+
+
 def test_without_work() -> None:
+    assert least_makespan(build_graph("", ()), {}, 3) == 0.0
     assert schedule_calls(build_graph("", ()), {}, 3) == Schedule((), 0.0)
     nothing = schedule_calls(build_graph("12", chain_in_order("12")), {"1": [], "2": [1.0]}, 0)
     assert (nothing.start_times(), nothing.length) == ({"2": 0.0}, 1.0)

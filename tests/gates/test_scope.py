@@ -8,6 +8,7 @@ from bmad_autopilot.gates.evidence import ObjectionKind as Weight
 from bmad_autopilot.gates.judge import judge_work
 from bmad_autopilot.gates.scope import (
     MovedRow,
+    claims_completion,
     is_protected,
     moved_rows,
     moved_rows_of_other_epics,
@@ -113,6 +114,22 @@ def test_what_happened_to_rows_is_told_apart():
         "On the board `1-1-sign-up` went into or out of review or done; `1-3-sign-out` is gone; `1-4-new` is new "
         "and already begun. Only 1-2-sign-in may change."
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "claims"),
+    [
+        (MovedRow("1-1-x", "in-progress", "review"), True),
+        (MovedRow("1-1-x", "in-progress", "Completed"), True),
+        (MovedRow("epic-1", "in-progress", "done"), True),
+        (MovedRow("1-1-x", "done", "in-progress"), False),
+        (MovedRow("1-1-x", "review", ""), False),
+        (MovedRow("1-1-x", "backlog", "in-progress"), False),
+        (MovedRow("1-1-x", "done", "Completed"), False),
+    ],
+)
+def test_a_row_that_went_into_review_or_done_claims_completion(row, claims):
+    assert claims_completion(row) is claims
 
 
 def test_every_row_that_changed_is_listed_for_putting_back():
@@ -296,12 +313,18 @@ def test_the_policy_or_the_story_may_open_that_too():
         ({"descends_from_baseline": False}, "history-rewritten"),
         ({"changed_outside": ("other/readme.md",)}, "outside-worktree"),
         ({"users_files": ("my notes.txt",)}, "users-files-committed"),
+        ({"replaced_files": (("src", "a link"),)}, "file-replaced"),
     ],
 )
 @pytest.mark.parametrize("owes", StepOutput)
 def test_whoever_leaves_his_place_fouls(owes, wrong, code):
     found = judge_work(look(required_output=owes, **wrong))
     assert [(one.code, one.kind) for one in found] == [(code, Weight.VIOLATION)]
+
+
+def test_replaced_files_are_named():
+    message = judge_work(look(replaced_files=(("src", "a link"),)))[0].message
+    assert message.startswith("Files were replaced by something else: `src` was a link. They were put back")
 
 
 def test_paths_outside_are_named():
