@@ -371,7 +371,7 @@ def branch_in(folder: str | Path) -> str:
 
 def test_one_at_a_time_the_checkout_goes_to_its_branch(work: Path) -> None:
     found = places(work, [], apart=False).create("epic-1", "feature/epic-1", "main")
-    assert found.root.checkout == str(work)
+    assert found.project.root.checkout == str(work)
     assert branch_in(work) == "feature/epic-1"
 
 
@@ -379,17 +379,17 @@ def test_apart_the_checkout_stays_and_the_lane_is_gone_on_with_where_it_is(work:
     here = places(work, [], apart=True)
     found = here.create("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main"))
     lane = work.parent / "work.worktrees" / "epic-1"
-    assert found.root.checkout == str(lane)
+    assert found.project.root.checkout == str(lane)
     assert (branch_in(work), branch_in(lane)) == ("main", "feature/epic-1")
-    assert found.root.path == str(work), "records stay with their owner"
+    assert found.project.root.path == str(work), "records stay with their owner"
     for apart in (True, False):
-        assert places(work, [], apart=apart).reopen(HELD).root.checkout == str(lane)
+        assert places(work, [], apart=apart).reopen(HELD).project.root.checkout == str(lane)
 
 
 def test_a_finished_one_is_cleared_away_and_what_would_be_lost_stays(work: Path) -> None:
     said: list[str] = []
     here = places(work, said, apart=True)
-    lane = Path(here.create("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main")).root.checkout)
+    lane = Path(here.create("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main")).project.root.checkout)
     (lane / "mine.txt").write_text("mine\n")
     here.remove("epic-1")
     assert lane.is_dir()
@@ -402,7 +402,7 @@ def test_a_finished_one_is_cleared_away_and_what_would_be_lost_stays(work: Path)
 
 def test_what_earlier_commands_left_goes_unless_a_lane_needs_it(work: Path) -> None:
     here = places(work, [], apart=True)
-    lane = Path(here.create("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main")).root.checkout)
+    lane = Path(here.create("epic-1", "feature/epic-1", run_git(work, "rev-parse", "main")).project.root.checkout)
     here.tidy({"epic-1"})
     assert lane.is_dir()
     here.tidy(set())
@@ -411,7 +411,7 @@ def test_what_earlier_commands_left_goes_unless_a_lane_needs_it(work: Path) -> N
 
 def test_in_the_checkout_that_has_its_branch_it_goes_on_there(work: Path) -> None:
     git(work, "switch", "--quiet", "--create", "feature/epic-1")
-    assert places(work, [], apart=True).reopen(HELD).root.checkout == str(work)
+    assert places(work, [], apart=True).reopen(HELD).project.root.checkout == str(work)
 
 
 def test_the_checkout_is_its_whose_unfinished_work_lies_there(work: Path) -> None:

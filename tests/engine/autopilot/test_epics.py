@@ -1,6 +1,7 @@
 """Which epics can be begun, and on which branch: those that others have begun are found under their names."""
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,12 +16,12 @@ from bmad_autopilot.engine.autopilot import epics
 from bmad_autopilot.engine.autopilot.epics import Epics, branch_for, branch_names, number_from_branch
 from bmad_autopilot.engine.autopilot.lanes import LaneState
 from bmad_autopilot.engine.autopilot.options import AutopilotOptions
-from bmad_autopilot.engine.autopilot.scheduler import load_estimates
+from bmad_autopilot.engine.autopilot.reporter import EventReporter, LogFiles
+from bmad_autopilot.engine.autopilot.supervisor import build_ports
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
-from bmad_autopilot.git.branches import Branches
-from bmad_autopilot.git.git import Git
 from bmad_autopilot.github.forge import NewPull
 from bmad_autopilot.project.project import open_project
+from bmad_autopilot.runs.supervisor_lock import hold_supervisor_lock
 from bmad_autopilot.sim.sample import PLANNING, make_sample
 from bmad_autopilot.workflows.workflow import PIPELINES
 from tests.support.autopilot_runs import AutopilotProject, FastForge
@@ -76,12 +77,18 @@ def begun(pilot: AutopilotProject, branch: str, *, pull: bool) -> tuple[Epics, l
     pilot.refs.set(branch, head)
     if pull:
         pilot.model.open_pull(NewPull(branch, "main", "Epic 7A", "..."))
-    project = open_project(str(pilot.work))
-    forge, branches = FastForge(pilot.model), Branches(Git(project.root.checkout))
-    epics = Epics(
-        project, AutopilotOptions(resume_all=True), branches, "main", lambda: forge, print, load_estimates(project)
-    )
+    epics = epics_of(pilot, AutopilotOptions(resume_all=True))
     return epics, epics.find_candidates([], [])
+
+
+def epics_of(pilot: AutopilotProject, options: AutopilotOptions) -> Epics:
+    project = open_project(str(pilot.work))
+    reporter = EventReporter(LogFiles(str(pilot.work)), lambda *_: None, time.time)
+    with hold_supervisor_lock(project.state_folder, "autopilot") as lock:
+        forge = FastForge(pilot.model)
+        ports = build_ports(project, options, reporter, lock, lambda *_: forge, time.time)
+    ports.waiter.close()
+    return Epics(ports, project.config, options, "main", print)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +124,7 @@ def test_on_the_base_where_that_was_merged_and_cleared_away_meanwhile(tmp_path: 
 def _after_epic_1(folder: Path) -> tuple[Epics, list[LaneState], AutopilotProject]:
     """In order, with the first of two delivered."""
     pilot = AutopilotProject(folder / "p", epics=2, top='dependencies = "order"\n')
-    project = open_project(str(pilot.work))
-    forge = FastForge(pilot.model)
-    epics = Epics(
-        project,
-        AutopilotOptions(),
-        Branches(Git(project.root.checkout)),
-        "main",
-        lambda: forge,
-        print,
-        load_estimates(project),
-    )
+    epics = epics_of(pilot, AutopilotOptions())
     lane = Lane(LaneScope.EPIC, "epic-1", "1", PIPELINES["lean"], delivery=DeliveryPlan(), branch="feature/epic-1")
     record = RunRecord(delivery=DeliveryRecord(started_at=1.0, pull=1))
     return epics, [LaneState("run-1", lane, record, LaneStage.WAITS)], pilot

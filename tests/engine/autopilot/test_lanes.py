@@ -23,6 +23,7 @@ from bmad_autopilot.engine.autopilot.lanes import (
     FailedStart,
     LaneState,
     LaneTable,
+    RunFolders,
     apply_requests,
     lane_after_run,
     last_pending,
@@ -35,7 +36,7 @@ from bmad_autopilot.engine.autopilot.options import Bounds, Budgets
 from bmad_autopilot.engine.lane import DeliveryPlan, Lane
 from bmad_autopilot.engine.runner import RunEnd
 from bmad_autopilot.github.forge import Forge, PullState, PullSummary
-from bmad_autopilot.runs.supervisor_lock import ControlRequest, clear_request, write_request
+from bmad_autopilot.runs.supervisor_lock import ControlRequest, clear_request, read_request, write_request
 from bmad_autopilot.workflows.workflow import PIPELINES
 
 
@@ -131,7 +132,7 @@ def test_one_of_which_nothing_is_heard_is_looked_at_by_itself() -> None:
 def test_what_somebody_has_stopped_asks_nothing(tmp_path: Path, status: RunEnding) -> None:
     for began, stage in ((0.0, LaneStage.WORK), (1.0, LaneStage.MOVED)):
         one = held(1, began=began)
-        assert lane_after_run(RunEnd(status, one.record, str(tmp_path), one.lane)).stage is stage
+        assert lane_after_run(RunEnd(status, one.record, str(tmp_path), one.lane), "").stage is stage
 
 
 # What became of each epic in one flight.
@@ -142,9 +143,20 @@ EPIC = EpicCandidate("epic-1", "1", "Accounts")
 
 
 def begun(*recorded: LaneState) -> LaneTable:
-    roster = LaneTable(lambda: list(recorded))
+    roster = LaneTable(Recorded(*recorded), [])
     roster.start(EPIC)
     return roster
+
+
+class Recorded(RunFolders):
+    """Run folders that hold these lanes."""
+
+    def __init__(self, *lanes: LaneState) -> None:
+        super().__init__("", "")
+        self._lanes = lanes
+
+    def unfinished(self, *, resume_all: bool) -> list[LaneState]:
+        return list(self._lanes)
 
 
 def ended(status: str, merged: str = "") -> RunEnd:
@@ -233,37 +245,37 @@ def stages(lanes: list[LaneState]) -> list[str]:
 
 
 def test_what_nobody_has_parked_stays_as_it_is(lanes: list[LaneState]) -> None:
-    assert apply_requests(lanes, ()) == lanes
+    assert apply_requests(lanes, (), read_request) == lanes
 
 
 def test_it_is_parked_until_the_request_is_taken_back(lanes: list[LaneState]) -> None:
     for held in lanes:
         write_request(held.folder, ControlRequest.PAUSE)
-    found = apply_requests(lanes, ["epic-1"])
+    found = apply_requests(lanes, ["epic-1"], read_request)
     assert stages(found) == ["work", "held", "held", "blocked"], (
         "who is driven sees to it; given up stays given up"
     )
     assert found[1].why == "paused: bmad resume --run run-2"
-    assert apply_requests(found, ["epic-1"]) == found
+    assert apply_requests(found, ["epic-1"], read_request) == found
     clear_request(found[1].folder)
-    again = apply_requests(found, ["epic-1"])
+    again = apply_requests(found, ["epic-1"], read_request)
     assert stages(again) == ["work", "work", "held", "blocked"]
     assert again[1].why == ""
 
 
 def test_nothing_is_done_about_one_that_is_parked_and_the_others_go_on(lanes: list[LaneState]) -> None:
     write_request(lanes[0].folder, ControlRequest.STOP)
-    views = [held.view() for held in apply_requests(lanes[:2], ())]
+    views = [held.view() for held in apply_requests(lanes[:2], (), read_request)]
     assert choose_lane(views, (), max_open=5, has_room=True).phase is EpicPhase.WAIT_COPILOT
     assert choose_lane(views[:1], (), max_open=5, has_room=True).phase is EpicPhase.BLOCKED
 
 
 def test_of_several_that_are_parked_the_one_that_leaves_soonest_says_how_it_ends(lanes: list[LaneState]) -> None:
-    assert strongest_request(lanes) is None
+    assert strongest_request(lanes, read_request) is None
     write_request(lanes[0].folder, ControlRequest.PAUSE)
-    assert strongest_request(apply_requests(lanes, ())) is ControlRequest.PAUSE
+    assert strongest_request(apply_requests(lanes, (), read_request), read_request) is ControlRequest.PAUSE
     write_request(lanes[1].folder, ControlRequest.STOP)
-    assert strongest_request(apply_requests(lanes, ())) is ControlRequest.STOP
+    assert strongest_request(apply_requests(lanes, (), read_request), read_request) is ControlRequest.STOP
 
 
 def test_parked_with_all_others_what_asks_and_what_waits_keeps_its_own_reason(lanes: list[LaneState]) -> None:
@@ -274,9 +286,9 @@ def test_parked_with_all_others_what_asks_and_what_waits_keeps_its_own_reason(la
 
 def test_what_holds_for_all_of_them(tmp_path: Path) -> None:
     spent = Budgets(Bounds(until=0.0, clock="--max-hours 1"))
-    orders = ControlRequests(str(tmp_path), Budgets(Bounds()))
+    orders = ControlRequests(read_request, str(tmp_path), Budgets(Bounds()))
     assert (orders.stops(), orders.is_paused()) == (0, False)
-    assert ControlRequests(str(tmp_path), spent).is_paused()
+    assert ControlRequests(read_request, str(tmp_path), spent).is_paused()
     for ask, stops in ((ControlRequest.PAUSE, 0), (ControlRequest.STOP, 1), (ControlRequest.STOP_NOW, 2)):
         write_request(str(tmp_path), ask)
         assert (orders.stops(), orders.is_paused()) == (stops, True)

@@ -3,7 +3,13 @@
 import threading
 from typing import Any, cast
 
-from bmad_autopilot.engine.autopilot.workers import InlineWorker, LaneResult, ThreadWorkers, Workers
+from bmad_autopilot.engine.autopilot.workers import (
+    InlineWorker,
+    LaneResult,
+    LaneWaiter,
+    ThreadWorkers,
+    Workers,
+)
 from bmad_autopilot.engine.runner import RunEnd
 from bmad_autopilot.engine.waiting import Waiter
 
@@ -21,7 +27,7 @@ def wait_for(crew: Workers, woken: threading.Semaphore, count: int = 1) -> list[
 def test_alone_it_is_over_when_it_was_started() -> None:
     crew, seen = InlineWorker(), []
 
-    def work(waiting: Waiter | None) -> RunEnd:
+    def work(waiting: LaneWaiter | None) -> RunEnd:
         seen.append(waiting)
         return ENDED
 
@@ -36,7 +42,7 @@ def test_beside_each_other_each_comes_back_when_it_ends() -> None:
     crew = ThreadWorkers(woken.release)
     first = threading.Event()
 
-    def slow(waiting: Waiter | None) -> RunEnd:
+    def slow(waiting: LaneWaiter | None) -> RunEnd:
         assert first.wait(30)
         return ENDED
 
@@ -53,7 +59,7 @@ def test_what_breaks_off_is_told_and_holds_nobody_up() -> None:
     woken = threading.Semaphore(0)
     crew = ThreadWorkers(woken.release)
 
-    def broken(waiting: Waiter | None) -> RunEnd:
+    def broken(waiting: LaneWaiter | None) -> RunEnd:
         raise RuntimeError("the disk is full")
 
     crew.start("a", broken)
@@ -69,8 +75,8 @@ def test_all_are_told_to_stop_also_those_begun_after() -> None:
     woken = threading.Semaphore(0)
     crew = ThreadWorkers(woken.release)
 
-    def until_stopped(waiting: Waiter | None) -> Any:
-        assert waiting is not None
+    def until_stopped(waiting: LaneWaiter | None) -> Any:
+        assert isinstance(waiting, Waiter)
         assert waiting.wait_for_second_stop(30)
         return ENDED
 

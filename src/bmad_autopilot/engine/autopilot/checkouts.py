@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...agents.start import worktree_lock_path
 from ...core.errors import AutopilotError, ConflictError, Location
+from ...core.lane_scope import LaneScope
 from ...core.run_ending import RunEnding
 from ...core.text import one_line
 from ...gates.checks import run_checks
@@ -25,10 +26,13 @@ from ...project.config import Config
 from ...project.lane_venv import lane_environment
 from ...project.project import Project, open_project, task_project
 from ...project.root import Root
+from ..commits import first_variables
 from ..lane import Lane
-from ..run_setup import DirtyTree
+from ..run_setup import NO_CAPS, DirtyTree, find_target_row, new_lane
 from ..start_agent import command_environment
+from ..waiting import Waiter
 from .lanes import LaneState
+from .ports import EpicBranches, LaneRunContext
 
 if TYPE_CHECKING:
     from ..runner import RunEnd
@@ -49,7 +53,7 @@ def check_checkout(git: Git, lanes: list[LaneState], *, use_worktrees: bool) -> 
         raise DirtyTree(ground.dirty)
 
 
-def check_remote(branches: Branches, remote: str) -> None:
+def check_remote(branches: EpicBranches, remote: str) -> None:
     if not branches.remote_url():
         hint = f'git remote add {remote} …; or delivery = "local" in bmad-autopilot.toml: merged here'
         raise AutopilotError(f"there is no remote called {remote}", expected="a GitHub repository", hint=hint)
@@ -65,7 +69,7 @@ def check_forge(forge: Forge) -> None:
         raise AutopilotError(f"{repository.viewer or 'this login'} may not push to {name}", hint=hint)
 
 
-def require_base_branch(branches: Branches, config: Config) -> str:
+def require_base_branch(branches: EpicBranches, config: Config) -> str:
     base = branches.base_branch(config.base_branch)
     if base is None:
         hint = 'base_branch = "…" in bmad-autopilot.toml'
@@ -187,6 +191,58 @@ def _is_busy(folder: str) -> bool:
         return False
 
 
+class ProjectCheckout:
+    """One lane's checkout: the project as it is opened there."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+
+    def new_lane(self, key: str) -> Lane:
+        row = find_target_row(self.project, LaneScope.EPIC, key)
+        return new_lane(self.project, LaneScope.EPIC, row, NO_CAPS, None, False)
+
+    def make_run(self, lane: Lane) -> str:
+        from ..runner import make_run_folder
+
+        return make_run_folder(self.project, lane)
+
+    def start(self, lane: Lane, folder: str, context: LaneRunContext) -> "RunEnd":
+        from ..runner import run_lane
+
+        return run_lane(
+            self.project,
+            lane,
+            folder,
+            context.on_event,
+            context.human,
+            resumed=False,
+            variables=first_variables(lane, os.path.basename(self.project.root.path)),
+            forge=lambda git, remote: context.forge(),
+            limits=context.limits,
+            waiter=_own_waiter(context),
+        )
+
+    def resume(self, folder: str, context: LaneRunContext) -> "RunEnd":
+        from ..runner import resume_lane
+
+        return resume_lane(
+            self.project,
+            folder,
+            context.on_event,
+            context.human,
+            NO_CAPS,
+            unattended=context.unattended,
+            forge=lambda git, remote: context.forge(),
+            limits=context.limits,
+            waiter=_own_waiter(context),
+        )
+
+
+def _own_waiter(context: LaneRunContext) -> Waiter | None:
+    assert context.waiter is None or isinstance(context.waiter, Waiter), "a lane on disk needs a real waiter"
+    return context.waiter
+
+
 class LaneCheckouts:
     """`use_worktrees`: each new lane gets a worktree. An existing worktree is reused either way."""
 
@@ -199,8 +255,17 @@ class LaneCheckouts:
         self._use_worktrees = use_worktrees
         self._git = Git(project.root.checkout)
         environment = command_environment(project.config, project.state_folder)
-        self.setup_commands = SetupCommands()
-        self._worktrees = make_worktrees(project.root, project.config, environment, self.setup_commands)
+        self._setup_commands = SetupCommands()
+        self._worktrees = make_worktrees(project.root, project.config, environment, self._setup_commands)
+
+    def check(self, lanes: list[LaneState]) -> None:
+        check_checkout(self._git, lanes, use_worktrees=self._use_worktrees)
+
+    def describe_setup(self) -> list[str]:
+        return self._setup_commands.describe_running()
+
+    def stop_setup(self) -> None:
+        self._setup_commands.stop()
 
     def tidy(self, in_use: set[str]) -> None:
         """Remove worktrees that earlier commands left and no lane uses."""
@@ -214,13 +279,13 @@ class LaneCheckouts:
             if not removed.is_gone:
                 self._notify(f"the worktree of {removed.epic} stays: {removed.reason}")
 
-    def create(self, key: str, branch: str, commit: str) -> Project:
+    def create(self, key: str, branch: str, commit: str) -> ProjectCheckout:
         if not self._use_worktrees:
             self._branches.switch(branch, commit)
-            return self._project
+            return ProjectCheckout(self._project)
         return self._create_worktree(key, branch, commit)
 
-    def reopen(self, state: LaneState) -> Project:
+    def reopen(self, state: LaneState) -> ProjectCheckout:
         """The checkout that holds the lane's work. A delivered lane needs it only for fixes and checks."""
         key, branch = state.lane.key, state.lane.branch
         found = self._worktrees.find(key)
@@ -228,7 +293,7 @@ class LaneCheckouts:
             self._worktrees.refresh(key)
             return self._open(found)
         if self._is_in_shared_checkout(branch):
-            return self._project
+            return ProjectCheckout(self._project)
         return self._create_worktree(key, branch, state.record.delivery.head or branch)
 
     def _has_worktree(self, key: str) -> bool:
@@ -264,16 +329,16 @@ class LaneCheckouts:
         files = [path for path in (*ground.dirty, *ground.untracked) if path not in owner.lane.dirty]
         return f"what {owner.lane.key} has not finished lies there: {format_paths(files)}" if files else ""
 
-    def _create_worktree(self, key: str, branch: str, commit: str) -> Project:
+    def _create_worktree(self, key: str, branch: str, commit: str) -> ProjectCheckout:
         made = self._worktrees.create(key, branch, commit)
         for note in made.notes:
             self._notify(f"{key}: {note}")
         return self._open(made.root)
 
-    def _open(self, root: Root) -> Project:
+    def _open(self, root: Root) -> ProjectCheckout:
         """With the settings of the base branch, as for every lane."""
         opened = open_project(root.checkout)._replace(config=self._project.config)
-        return task_project(opened) if self._project.tasks_folder else opened
+        return ProjectCheckout(task_project(opened) if self._project.tasks_folder else opened)
 
     def remove(self, key: str) -> None:
         remove_worktree(self._worktrees, key, self._notify)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...board.epic_dependencies import ORDER, dependency_graph
 from ...board.epics_file import find_epics_files, read_all_epics
-from ...board.overview import epic_views
+from ...board.overview import EpicView, epic_views
 from ...board.sprint_status import Board, board_from_text
 from ...core import keys
 from ...core.dependency_graph import DependencyGraph, build_graph
@@ -19,11 +19,10 @@ from ...core.keys import normalize_number as number_from
 from ...core.scheduling import EpicCandidate, matches_epic
 from ...core.statuses import DONE, PARKED, UNKNOWN, RowKind
 from ...core.text import one_line
-from ...git.branches import Branches
 from ...git.git import Git
 from ...git.trees import read_file
-from ...github.forge import Forge
 from ...io.files import TextFile
+from ...project.config import Config
 from ...project.project import Project
 from ...runs.legacy_state import find_foreign_run
 from ..lane import LOCAL
@@ -31,7 +30,8 @@ from ..runner import EMPTY_MAPPING
 from .lanes import LaneState, LaneTable, last_pending
 from .monitor import AWAY, TRANSIENT
 from .options import AutopilotOptions
-from .scheduler import EpicEstimates, LaneScheduler
+from .ports import SupervisorPorts
+from .scheduler import LaneScheduler
 
 # Candidates and their start points.
 
@@ -81,24 +81,6 @@ def check_patterns(patterns: Sequence[str]) -> None:
             ) from None
 
 
-def board_at(project: Project, git: Git, commit: str) -> Board:
-    """The board as of that commit: the checkout may be on another epic's branch."""
-    path = os.path.relpath(os.path.realpath(project.require_board()), git.top)
-    raw = read_file(git, commit, path)
-    if raw is None:
-        hint = f"git add {path} && git commit"
-        raise FileError(
-            "is not committed there", location=Location(path), found=f"nothing in {commit[:12]}", hint=hint
-        )
-    return board_from_text(TextFile(path, raw))
-
-
-def candidates(
-    project: Project, board: Board, patterns: Sequence[str], excluded: Sequence[str]
-) -> list[EpicCandidate]:
-    return open_epics(board, epic_titles(project), patterns, excluded)
-
-
 def open_epics(
     board: Board, titles: Mapping[str, str], patterns: Sequence[str], excluded: Sequence[str]
 ) -> list[EpicCandidate]:
@@ -138,28 +120,59 @@ def _titles(files: tuple[tuple[str, int, int, int], ...]) -> Mapping[str, str]:
     return {epic.number: epic.title for epic in read_all_epics(file[0] for file in files).epics}
 
 
+class ProjectEpics:
+    """The epic source: the project's planning files, and its board in git."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._git = Git(project.root.checkout)
+
+    @property
+    def is_ordered(self) -> bool:
+        return self._project.config.dependencies == ORDER and not self._project.tasks_folder
+
+    def board_at(self, commit: str) -> Board:
+        path = os.path.relpath(os.path.realpath(self._project.require_board()), self._git.top)
+        raw = read_file(self._git, commit, path)
+        if raw is None:
+            hint = f"git add {path} && git commit"
+            raise FileError(
+                "is not committed there", location=Location(path), found=f"nothing in {commit[:12]}", hint=hint
+            )
+        return board_from_text(TextFile(path, raw))
+
+    def titles(self) -> Mapping[str, str]:
+        return epic_titles(self._project)
+
+    def graph(self, epics: Sequence[EpicView], chosen: Sequence[str]) -> DependencyGraph:
+        return dependency_graph(self._project, epics, chosen)
+
+    def foreign_epics(self) -> Sequence[str]:
+        left = find_foreign_run(self._project.root.path, self._project.folders.implementation)
+        listed = [*(one.epic for one in left.pending), left.epic] if left is not None else []
+        return [number_from(one) for one in listed]
+
+
 class Epics:
     def __init__(
         self,
-        project: Project,
+        ports: SupervisorPorts,
+        config: Config,
         options: AutopilotOptions,
-        branches: Branches,
         base: str,
-        forge: Callable[[], Forge],
         notify: Callable[[str], None],
-        estimates: EpicEstimates,
     ) -> None:
-        self._project = project
+        self._source = ports.epics
+        self._branches = ports.branches
+        self._forge = ports.forge
+        self._estimates = ports.estimates
         self._options = options
-        self._branches = branches
         self._base = base
-        self._forge = forge
+        self._remote = config.github.remote
         self._notify = notify
-        self._estimates = estimates
-        self._git = Git(project.root.checkout)
-        self._is_local = project.config.delivery == LOCAL
+        self._is_local = config.delivery == LOCAL
         self._left_alone: set[str] = set()  # epics whose pull request was opened by someone else
-        self._is_ordered = project.config.dependencies == ORDER and not project.tasks_folder
+        self._is_ordered = ports.epics.is_ordered
         self._has_warned = False  # about dependencies that cannot be respected
         self.graph: DependencyGraph = build_graph((), ())  # of the last search
         self.work_left: dict[str, float] = {}  # seconds of work left, by epic number
@@ -170,11 +183,12 @@ class Epics:
         """Open pull requests of earlier runs first, then epics to start. `finished`: epics to leave out;
         `starting`: epics being started now, number by key."""
         excluded = [*(state.lane.key for state in lanes), *finished, *starting, *self._left_alone]
-        board = board_at(self._project, self._git, self._start_point(self._last_pending(lanes))[0])
+        board = self._source.board_at(self._start_point(self._last_pending(lanes))[0])
         keys = {row.number: row.key for row in board.of_kind(RowKind.EPIC)}
         adopted = self._adoptable_pulls(lanes, excluded, keys) if not self._is_local else []
         known = {one.key for one in adopted}
-        found = candidates(self._project, board, self._options.patterns, [*excluded, *known])
+        titles = self._source.titles()
+        found = open_epics(board, titles, self._options.patterns, [*excluded, *known])
         self.graph = self._graph(board, {*starting.values(), *(one.number for one in found)}, lanes)
         epics = epic_views(board)
         self.work_left = {
@@ -189,7 +203,7 @@ class Epics:
         numbers = open_epics | {state.lane.epic or "" for state in lanes}
         epics = epic_views(board)
         chosen = [epic.number for epic in epics if epic.number is not None and epic.number in numbers]
-        graph = dependency_graph(self._project, epics, chosen)
+        graph = self._source.graph(epics, chosen)
         if graph.problems and not self._has_warned:
             self._has_warned = True
             self._notify(
@@ -228,7 +242,7 @@ class Epics:
             return self._branches.branch_head(self._base), ""
         found = self._branches.fetch(self._base)[self._base]
         if not found:
-            hint = f"git push {self._project.config.github.remote} {self._base}"
+            hint = f"git push {self._remote} {self._base}"
             raise AutopilotError(f"the remote has no branch {self._base}", hint=hint)
         return found, ""
 
@@ -253,7 +267,7 @@ class Epics:
                 return []
             raise
         ours = [state.pull for state in lanes]
-        titles = epic_titles(self._project)
+        titles = self._source.titles()
         found = []
         for mark in marks:
             number = number_from_branch(mark.head_ref)
@@ -273,9 +287,7 @@ class Epics:
         return found
 
     def _may_adopt(self, number: str, pull: int, branch: str) -> bool:
-        left = find_foreign_run(self._project.root.path, self._project.folders.implementation)
-        listed = [*(one.epic for one in left.pending), left.epic] if left is not None else []
-        if self._options.resume_all or number in map(number_from, listed):
+        if self._options.resume_all or number in self._source.foreign_epics():
             return True
         heads = self._branches.fetch(branch, self._base)
         foreign = self._branches.foreign_commits(heads[self._base], heads[branch])

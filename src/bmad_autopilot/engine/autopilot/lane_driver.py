@@ -1,27 +1,20 @@
 """Starts or resumes one lane and runs it until it ends or waits: its checkout, its limits, its events."""
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ...core.lane_scope import LaneScope
 from ...core.scheduling import EpicCandidate
-from ...github.forge import Forge
 from ...project.config import Config
-from ...project.project import Project
-from ..commits import first_variables
 from ..lane import LOCAL, DeliveryPlan, Lane
 from ..ports import EventSink, Prompter
-from ..run_setup import NO_CAPS, find_target_row, new_lane
-from ..runner import RunEnd, make_run_folder, resume_lane, run_lane
-from ..slots import LaneLimits
-from ..waiting import Waiter
-from .checkouts import LaneCheckouts
+from ..runner import RunEnd
 from .epics import EpicStart
 from .lanes import ControlRequests, LaneState
 from .options import AutopilotOptions, Budgets
+from .ports import LaneRunContext, SupervisorPorts, SupervisorWaiter
 from .reporter import EventReporter, OwnedRuns
 from .scheduler import LaneScheduler
+from .workers import LaneWaiter
 
 # An epic's delivery plan, from the project's settings and the command line.
 
@@ -57,7 +50,7 @@ class EventListeners(NamedTuple):
     reporter: EventReporter
     scheduler: LaneScheduler
     budgets: Budgets
-    waiting: Waiter  # the supervisor's
+    waiting: SupervisorWaiter
 
     def for_lane(self, lane: Lane) -> EventSink:
         report = self.reporter.for_lane(lane.key, lane.epic or "")
@@ -77,77 +70,53 @@ class EventListeners(NamedTuple):
 
 
 class LaneDriver:
-    """`base`: the branch all work goes to. `occupied_reason`: why a lane cannot have the shared checkout."""
+    """`base`: the branch all work goes to. `lanes`: the unfinished lanes at the time of the call."""
 
     def __init__(
         self,
-        project: Project,
+        ports: SupervisorPorts,
+        config: Config,
         options: AutopilotOptions,
         base: str,
-        checkouts: LaneCheckouts,
         owned_runs: OwnedRuns,
         listeners: EventListeners,
         requests: ControlRequests,
         human: Prompter | None,
-        forge: Callable[[], Forge],
-        occupied_reason: Callable[[str], str],
+        lanes: Callable[[], list[LaneState]],
     ) -> None:
-        self._project = project
+        self._checkouts = ports.checkouts
+        self._forge = ports.forge
+        self._config = config
         self._options = options
         self._base = base
-        self._checkouts = checkouts
         self._owned_runs = owned_runs
         self._listeners = listeners
         self._requests = requests
         self._human = human
-        self._forge = forge
-        self._occupied_reason = occupied_reason
+        self._lanes = lanes
 
-    def start(self, epic: EpicCandidate, start: EpicStart, waiting: Waiter | None) -> RunEnd:
-        project = self._checkouts.create(epic.key, start.branch, start.commit)
-        lane = self._lane(project, epic, start)
-        folder = make_run_folder(project, lane)
-        self._owned_runs.add(folder)
-        return run_lane(
-            project,
-            lane,
-            folder,
-            self._listeners.for_lane(lane),
-            self._human,
-            resumed=False,
-            variables=first_variables(lane, os.path.basename(project.root.path)),
-            forge=lambda git, remote: self._forge(),
-            limits=self._limits(epic.key),
-            waiter=waiting,
-        )
-
-    def _lane(self, project: Project, epic: EpicCandidate, start: EpicStart) -> Lane:
-        lane = new_lane(
-            project, LaneScope.EPIC, find_target_row(project, LaneScope.EPIC, epic.key), NO_CAPS, None, False
-        )
-        return lane._replace(
+    def start(self, epic: EpicCandidate, start: EpicStart, waiting: LaneWaiter | None) -> RunEnd:
+        checkout = self._checkouts.create(epic.key, start.branch, start.commit)
+        lane = checkout.new_lane(epic.key)._replace(
             branch=start.branch,
             session=self._options.session,
             unattended=dict(self._options.unattended),
-            delivery=delivery_plan(self._project.config, epic, start, self._base, draft=self._options.draft),
+            delivery=delivery_plan(self._config, epic, start, self._base, draft=self._options.draft),
         )
+        folder = checkout.make_run(lane)
+        self._owned_runs.add(folder)
+        return checkout.start(lane, folder, self._context(lane, waiting))
 
-    def resume(self, state: LaneState, waiting: Waiter | None) -> RunEnd:
+    def resume(self, state: LaneState, waiting: LaneWaiter | None) -> RunEnd:
         self._owned_runs.add(state.folder)
-        return resume_lane(
-            self._checkouts.reopen(state),
-            state.folder,
-            self._listeners.for_lane(state.lane),
-            self._human,
-            NO_CAPS,
-            unattended=self._options.unattended,
-            forge=lambda git, remote: self._forge(),
-            limits=self._limits(state.lane.key),
-            waiter=waiting,
-        )
+        checkout = self._checkouts.reopen(state)
+        return checkout.resume(state.folder, self._context(state.lane, waiting))
 
-    def _limits(self, key: str) -> LaneLimits:
-        limits = self._listeners.scheduler.limits(key)
-        return limits._replace(
-            is_autopilot_paused=self._requests.is_paused, find_checkout_blocker=lambda: self._occupied_reason(key)
+    def _context(self, lane: Lane, waiting: LaneWaiter | None) -> LaneRunContext:
+        limits = self._listeners.scheduler.limits(lane.key)._replace(
+            is_autopilot_paused=self._requests.is_paused,
+            find_checkout_blocker=lambda: self._checkouts.occupied_reason(lane.key, self._lanes()),
+        )
+        return LaneRunContext(
+            self._listeners.for_lane(lane), limits, self._forge, waiting, self._human, self._options.unattended
         )

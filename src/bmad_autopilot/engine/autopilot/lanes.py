@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.errors import AutopilotError, command
 from ...core.journal_fold import fold
@@ -13,11 +13,14 @@ from ...runs.index import Run, unfinished_runs
 from ...runs.journal import Journal
 from ...runs.questions import open_questions, questions_of
 from ...runs.state_file import RunStatus
-from ...runs.supervisor_lock import ControlRequest, read_request, request_path
+from ...runs.supervisor_lock import ControlRequest, clear_request, read_request, request_path
 from ..delivery.rounds import current_fix_round
 from ..lane import LOCAL, Lane
 from ..runner import RunEnd, lane_of_run
 from .options import Budgets
+
+if TYPE_CHECKING:
+    from .ports import LaneStore
 
 
 class LaneState(NamedTuple):
@@ -113,8 +116,8 @@ def _read_lane(run: Run, lane: Lane) -> LaneState:
     return LaneState(run.folder, lane, record, stage)
 
 
-def lane_after_run(end: RunEnd) -> LaneState:
-    """The lane's state after a run of it has returned."""
+def lane_after_run(end: RunEnd, open_question: str) -> LaneState:
+    """The lane's state after a run of it has returned. `open_question`: the question that it asks, if any."""
     waits = end.record.delivery.current_wait or {}
     state = LaneState(end.folder, end.lane, end.record, LaneStage.WAITS)
     if end.status is RunEnding.PENDING:
@@ -124,26 +127,41 @@ def lane_after_run(end: RunEnd) -> LaneState:
         last_answer = end.record.answers[-1] if end.record.answers else {}
         why = " ".join(str(last_answer.get("text", "")).split())
         return state._replace(stage=LaneStage.BLOCKED, why=f"given up: {why}" if why else "given up")
-    if end.status.is_stopped and not _open_question(end.folder):
+    if end.status.is_stopped and not open_question:
         return state.as_ready()
-    return state._replace(stage=LaneStage.ASKS, why=_open_question(end.folder))
+    return state._replace(stage=LaneStage.ASKS, why=open_question)
 
 
-def _open_question(folder: str) -> str:
-    try:
-        return next((question.summary for question in open_questions(folder)), "")
-    except AutopilotError:
-        return ""
+class RunFolders:
+    """The lane store: run folders on disk. `runs`: the folder of all runs."""
 
+    def __init__(self, runs: str, session: str) -> None:
+        self._runs = runs
+        self._session = session
 
-def is_answered(state: LaneState) -> bool:
-    """None of its questions is open."""
-    return not open_questions(state.folder)
+    def unfinished(self, *, resume_all: bool) -> list[LaneState]:
+        return unfinished_lanes(self._runs, self._session, resume_all=resume_all)
 
+    def open_question(self, folder: str) -> str:
+        try:
+            return next((question.summary for question in open_questions(folder)), "")
+        except AutopilotError:
+            return ""
 
-def question_files(state: LaneState) -> list[str]:
-    """The files its answers will be written to."""
-    return [path for path, question in questions_of(state.folder)[0] if question.answer is None]
+    def is_answered(self, folder: str) -> bool:
+        return not open_questions(folder)
+
+    def question_files(self, folder: str) -> list[str]:
+        return [path for path, question in questions_of(folder)[0] if question.answer is None]
+
+    def request(self, folder: str) -> ControlRequest | None:
+        return read_request(folder)
+
+    def clear_request(self, folder: str) -> None:
+        clear_request(folder)
+
+    def request_file(self, folder: str) -> str:
+        return request_path(folder)
 
 
 # Pause and stop requests from another terminal: the lane is parked until the request is withdrawn.
@@ -152,32 +170,35 @@ _STOP_COUNTS = {ControlRequest.STOP: 1, ControlRequest.STOP_NOW: 2}  # the equiv
 _REASONS = {ControlRequest.PAUSE: "paused", ControlRequest.STOP: "stopped", ControlRequest.STOP_NOW: "stopped"}
 
 
+ReadRequest = Callable[[str], ControlRequest | None]  # of a run's folder, or of the project's state folder
+
+
 class ControlRequests:
     """Requests that apply to all lanes: from another terminal, or because a limit of the command is reached."""
 
-    def __init__(self, state_folder: str, budgets: Budgets) -> None:
+    def __init__(self, read: ReadRequest, state_folder: str, budgets: Budgets) -> None:
+        self._read = read
         self._folder = state_folder
         self._budgets = budgets
-        self.path = request_path(state_folder)
 
     def is_paused(self) -> bool:
         """No lane may start a new call. Every request counts, so that a lane started just now sees it too."""
-        return bool(self._budgets.reached()) or read_request(self._folder) is not None
+        return bool(self._budgets.reached()) or self._read(self._folder) is not None
 
     def stops(self) -> int:
-        request = read_request(self._folder)
+        request = self._read(self._folder)
         return _STOP_COUNTS.get(request, 0) if request is not None else 0
 
 
-def apply_requests(lanes: list[LaneState], driven: Collection[str]) -> list[LaneState]:
+def apply_requests(lanes: list[LaneState], driven: Collection[str], read: ReadRequest) -> list[LaneState]:
     """Park or unpark the idle lanes. Running lanes apply requests themselves; given-up lanes stay as they are."""
-    return [state if state.lane.key in driven else _apply_request(state) for state in lanes]
+    return [state if state.lane.key in driven else _apply_request(state, read) for state in lanes]
 
 
-def _apply_request(state: LaneState) -> LaneState:
+def _apply_request(state: LaneState, read: ReadRequest) -> LaneState:
     if state.stage is LaneStage.BLOCKED:
         return state
-    request = read_request(state.folder)
+    request = read(state.folder)
     if request is None:
         return state.as_ready()._replace(why="") if state.stage is LaneStage.PARKED else state
     if state.stage is LaneStage.PARKED:
@@ -186,9 +207,9 @@ def _apply_request(state: LaneState) -> LaneState:
     return state._replace(stage=LaneStage.PARKED, why=f"{_REASONS[request]}: {goes_on}")
 
 
-def strongest_request(lanes: list[LaneState]) -> ControlRequest | None:
+def strongest_request(lanes: list[LaneState], read: ReadRequest) -> ControlRequest | None:
     """Of the parked lanes' requests, the most urgent one."""
-    found = {read_request(state.folder) for state in lanes if state.stage is LaneStage.PARKED}
+    found = {read(state.folder) for state in lanes if state.stage is LaneStage.PARKED}
     return next(
         (ask for ask in (ControlRequest.STOP_NOW, ControlRequest.STOP, ControlRequest.PAUSE) if ask in found), None
     )
@@ -198,10 +219,6 @@ def park_lane(state: LaneState, why: str) -> LaneState:
     """Park a ready lane. One that waits, asks, was given up or is parked already keeps its own reason."""
     is_idle = state.stage in (LaneStage.WORK, LaneStage.MOVED)
     return state._replace(stage=LaneStage.PARKED, why=why) if is_idle else state
-
-
-def request_files(lanes: list[LaneState]) -> list[str]:
-    return [request_path(state.folder) for state in lanes]
 
 
 # The state of every epic during one command: running, starting, finished, failed to start.
@@ -215,11 +232,9 @@ class FailedStart(NamedTuple):
 
 
 class LaneTable:
-    """`read`: loads the unfinished lanes from their run directories, given-up ones as ready."""
-
-    def __init__(self, read: Callable[[], list[LaneState]]) -> None:
-        self._read = read
-        self.lanes: list[LaneState] = []
+    def __init__(self, store: "LaneStore", lanes: list[LaneState]) -> None:
+        self._store = store
+        self.lanes = lanes
         self.merged: list[str] = []
         self.finished: list[str] = []  # also epics left on their branch: not started again
         self.starting: dict[str, str] = {}  # key → number
@@ -249,7 +264,7 @@ class LaneTable:
         self.make_ready([state.folder for state in self.lanes if state.is_waiting_for_checkout])
         self.starting.pop(key, None)
         if not end.status.is_over:
-            self.lanes = replace_lane(self.lanes, lane_after_run(end))
+            self.lanes = replace_lane(self.lanes, lane_after_run(end, self._store.open_question(end.folder)))
             return
         self.lanes = [state for state in self.lanes if state.folder != end.folder]
         self.finished.append(key)
@@ -260,7 +275,7 @@ class LaneTable:
         return self._read_lane(key) is not None
 
     def _read_lane(self, key: str) -> LaneState | None:
-        return next((one for one in self._read() if one.lane.key == key), None)
+        return next((one for one in self._store.unfinished(resume_all=True) if one.lane.key == key), None)
 
     def record_failure(self, key: str, why: str, hint: str = "", *, retry: bool) -> None:
         """Read the lane from disk: before the failure it may have made progress or started an agent."""
@@ -284,7 +299,7 @@ class LaneTable:
     def apply_requests(self, driven: Collection[str]) -> list[str]:
         """Apply requests for single lanes. Returns the keys of the lanes parked by this call."""
         before = {state.folder for state in self.lanes if state.stage is LaneStage.PARKED}
-        self.lanes = apply_requests(self.lanes, driven)
+        self.lanes = apply_requests(self.lanes, driven, self._store.request)
         return [
             state.lane.key
             for state in self.lanes

@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 
 from ...core.forge_errors import ForgeError, ForgeErrorKind
 from ...core.scheduling import LaneStage
-from ...git.branches import Branches
 from ...github.forge import Forge
 from ...project.config import Config
 from ..lane import LOCAL
-from ..waiting import Waiter
-from .lanes import ControlRequests, LaneState, apply_requests, is_answered, question_files, request_files
+from .lanes import ControlRequests, LaneState, apply_requests
+from .ports import SupervisorPorts, SupervisorWaiter
 from .scheduler import LaneScheduler
 from .workers import Workers
 
@@ -62,22 +61,17 @@ class LaneMonitor:
     """`end`: the command's deadline; None: there is none."""
 
     def __init__(
-        self,
-        config: Config,
-        branches: Branches,
-        base: str,
-        forge: Callable[[], Forge],
-        requests: ControlRequests,
-        clock: Callable[[], float],
-        end: float | None,
+        self, ports: SupervisorPorts, config: Config, base: str, requests: ControlRequests, end: float | None
     ) -> None:
+        self._store = ports.store
+        self._branches = ports.branches
+        self._forge = ports.forge
+        self._now = ports.clock
+        self._request_file = ports.store.request_file(ports.state_folder)
         self._seconds = float(config.github.check_interval)
         self._is_local = config.delivery == LOCAL
-        self._branches = branches
         self._base = base
-        self._forge = forge
         self._requests = requests
-        self._now = clock
         self._end = end
         self._next_check = 0.0
 
@@ -86,19 +80,24 @@ class LaneMonitor:
         self._next_check = 0.0
 
     def wait(
-        self, idle: list[LaneState], waiting: Waiter, workers: Workers, scheduler: LaneScheduler, retry_at: float
+        self,
+        idle: list[LaneState],
+        waiting: SupervisorWaiter,
+        workers: Workers,
+        scheduler: LaneScheduler,
+        retry_at: float,
     ) -> set[str]:
         """Poll and wait until lanes are ready, or until `retry_at`. Returns their run folders: changed, answered
         or due; empty: a stop, a request, a completed worker or a scheduler change needs attention."""
         waits = [state for state in idle if state.stage is LaneStage.WAITS]
         asks = [state for state in idle if state.stage is LaneStage.ASKS]
-        requests = [self._requests.path, *request_files(idle)]
-        files = (*requests, *(path for state in asks for path in question_files(state)))
+        requests = [self._request_file, *(self._store.request_file(state.folder) for state in idle)]
+        files = (*requests, *(path for state in asks for path in self._store.question_files(state.folder)))
         rescan = min(self._now() + RESCAN, retry_at)
         while not (
             waiting.stop_count or workers.has_completed or scheduler.has_changed() or self._has_request(idle)
         ):
-            ready = {state.folder for state in asks if is_answered(state)}
+            ready = {state.folder for state in asks if self._store.is_answered(state.folder)}
             ready |= {state.folder for state in waits if state.lane.key in scheduler.merge_turns()}
             if self._now() >= self._next_check:
                 ready |= self._find_ready(waits, waiting)
@@ -113,9 +112,10 @@ class LaneMonitor:
 
     def _has_request(self, idle: list[LaneState]) -> bool:
         """A request came from another terminal, or a limit of the command is reached."""
-        return bool(self._requests.stops()) or self._requests.is_paused() or apply_requests(idle, ()) != idle
+        is_changed = apply_requests(idle, (), self._store.request) != idle
+        return bool(self._requests.stops()) or self._requests.is_paused() or is_changed
 
-    def _find_ready(self, waits: list[LaneState], waiting: Waiter) -> set[str]:
+    def _find_ready(self, waits: list[LaneState], waiting: SupervisorWaiter) -> set[str]:
         if self._is_local:
             return ready_without_forge(waits, self._now(), self._branches.branch_head(self._base))
         return ready_lanes(waits, self._now(), self._forge(), waiting.wait_until)

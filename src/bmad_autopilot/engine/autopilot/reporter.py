@@ -13,22 +13,42 @@ from ...core.transitions import TABLE, EpicPhase
 from ...git.git import Git
 from ...github.forge import Forge
 from ...runs.legacy_state import PendingPull, completed_epics, log_line, write_autopilot_state
-from ...runs.supervisor_lock import SupervisorLock
 from ..ports import EventSink
+from ..waiting import Waiter
 from ..world.delivery import ForgeFactory
 from .lanes import LaneState
+from .ports import AutopilotLog, RunRegistry
 from .workers import LaneResult
 
 MAX_TRACE = 1500
 _PHASES = {rule.name: rule.phase or EpicPhase.DEVELOP_STORIES for rule in TABLE}
 
 
-class EventReporter:
-    def __init__(self, project: str, on_event: EventSink) -> None:
+class LogFiles:
+    """The bash autopilot's log and state file, in the project's folder."""
+
+    def __init__(self, project: str) -> None:
         self._project = project
+
+    def completed_epics(self) -> Sequence[str]:
+        return completed_epics(self._project)
+
+    def add_line(self, text: str) -> None:
+        log_line(self._project, text)
+
+    def write_state(self, phase: str, epic: str, done: Sequence[str], pending: Sequence[PendingPull]) -> None:
+        """For other programs only, so a failure to write is ignored."""
+        with suppress(AutopilotError, OSError):
+            write_autopilot_state(self._project, phase, epic, done, pending)
+
+
+class EventReporter:
+    def __init__(self, log: AutopilotLog, on_event: EventSink, clock: Callable[[], float]) -> None:
+        self._log = log
         self._on_event = on_event
+        self._now = clock
         self._lock = threading.RLock()  # lanes report from their own threads
-        self._done = list(completed_epics(project))
+        self._done = list(log.completed_epics())
         self._pending: list[PendingPull] = []
         self._last_state: tuple[str, str] = ("", "")  # phase and epic last written to the state file
         self._last_waits: dict[str, str] = {}  # lane → the reason to wait last reported
@@ -64,31 +84,29 @@ class EventReporter:
 
     def report_choice(self, phase: EpicPhase, key: str, epic: str, lanes: Sequence[LaneState]) -> None:
         self._pending = [
-            PendingPull(one.lane.epic or one.lane.key, one.pull, one.stage.value, time.time())
+            PendingPull(one.lane.epic or one.lane.key, one.pull, one.stage.value, self._now())
             for one in lanes
             if one.pull
         ]
         self._write_state(phase, epic)
         if phase is not EpicPhase.WAIT_COPILOT:
-            log_line(self._project, f"{phase} {key}".strip())
-        self._emit("phase", {"phase": phase.value, "key": key}, time.time())
+            self._log.add_line(f"{phase} {key}".strip())
+        self._emit("phase", {"phase": phase.value, "key": key}, self._now())
 
     def report_merged(self, key: str, epic: str) -> None:
         self._done = [*(one for one in self._done if one != epic), epic]
-        log_line(self._project, f"{key} is merged")
+        self._log.add_line(f"{key} is merged")
 
     def _write_state(self, phase: EpicPhase, epic: str) -> None:
-        """For other programs only, so a failure to write is ignored."""
         if self._last_state == (phase, epic) and phase is not EpicPhase.WAIT_COPILOT:
             return
         self._last_state = (phase, epic)
-        with suppress(AutopilotError, OSError):
-            write_autopilot_state(self._project, phase.value, epic, self._done, self._pending)
+        self._log.write_state(phase.value, epic, self._done, self._pending)
 
     def notify(self, text: str) -> None:
         text = redact(text)  # the daemon's output goes to a file
-        self._emit("notice", {"text": text}, time.time())
-        log_line(self._project, text)
+        self._emit("notice", {"text": text}, self._now())
+        self._log.add_line(text)
 
     def report_failure(self, result: LaneResult, retry: bool) -> None:
         """Report a lane that raised an error. The log gets the traceback."""
@@ -97,26 +115,26 @@ class EventReporter:
         if not retry:
             hint = f"{result.hint}; " if result.hint else ""
             self.notify(f"{result.key}: {hint}the next bmad autopilot tries it again")
-        log_line(self._project, " ".join(redact(result.trace).split())[-MAX_TRACE:])  # the end matters most
+        self._log.add_line(" ".join(redact(result.trace).split())[-MAX_TRACE:])  # the end matters most
 
     def report_waiting(self, state: LaneState, why: str, until: float) -> None:
         data = {"why": why, "until": until, "pull": state.pull or None}
-        self.for_lane(state.lane.key, state.lane.epic or "")("pending", data, time.time())
+        self.for_lane(state.lane.key, state.lane.epic or "")("pending", data, self._now())
 
     def report_stopping(self, times: int, *, is_idle: bool) -> None:
-        self._emit("stopping", {"times": times, "idle": is_idle}, time.time())
+        self._emit("stopping", {"times": times, "idle": is_idle}, self._now())
 
     def log_left(self, lanes: Sequence[LaneState]) -> None:
         for state in lanes:
-            log_line(self._project, f"{state.lane.key}: {state.stage} {state.why}")
+            self._log.add_line(f"{state.lane.key}: {state.stage} {state.why}")
 
 
 # The runs of this supervisor, listed in its lock file for other commands.
 
 
 class OwnedRuns:
-    def __init__(self, supervision: SupervisorLock) -> None:
-        self._supervision = supervision
+    def __init__(self, registry: RunRegistry) -> None:
+        self._registry = registry
         self._lock = threading.Lock()  # lanes call from their own threads
         self._runs: dict[str, None] = {}  # by name, the last one run at the end
 
@@ -125,7 +143,7 @@ class OwnedRuns:
         with self._lock:
             self._runs |= dict.fromkeys(map(os.path.basename, folders))
             self._write()
-        self._supervision.mark_ready()
+        self._registry.mark_ready()
 
     def add(self, folder: str) -> None:
         name = os.path.basename(folder)
@@ -142,7 +160,7 @@ class OwnedRuns:
     def _write(self) -> None:
         """For other commands only, so a failure to write (a full disk) is ignored."""
         with suppress(OSError):
-            self._supervision.set_runs(tuple(self._runs), next(reversed(self._runs), ""))
+            self._registry.set_runs(tuple(self._runs), next(reversed(self._runs), ""))
 
 
 # One forge client for all lanes: one login has one rate budget, and the client is not thread-safe.
@@ -168,16 +186,17 @@ def locked_forge(forge: Forge) -> Forge:
 
 
 class LazyForge:
-    """Creates the forge client on first use; local delivery never does. `wait`: how the client sleeps."""
+    """Creates the forge client on first use; local delivery never does. `waiter`: the supervisor's."""
 
     def __init__(
-        self, git: Git, remote: str, maker: ForgeFactory | None, wait: Callable[[float], None], *, is_shared: bool
+        self, git: Git, remote: str, maker: ForgeFactory | None, waiter: Waiter, *, is_shared: bool
     ) -> None:
         self._git = git
         self._remote = remote
         self._maker = maker
-        self._wait = wait
+        self._waiter = waiter
         self._is_shared = is_shared
+        self._stopped = threading.Event()
         self._forge: Forge | None = None
 
     def __call__(self) -> Forge:
@@ -191,4 +210,13 @@ class LazyForge:
             return self._maker(self._git, self._remote)
         from ...github.gh_forge import find_forge
 
-        return find_forge(self._git, self._remote, wait=self._wait)
+        return find_forge(self._git, self._remote, wait=self._pause)
+
+    def _pause(self, seconds: float) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._waiter.wait_until(time.time() + seconds)
+        else:
+            self._stopped.wait(seconds)
+
+    def stop_waits(self) -> None:
+        self._stopped.set()

@@ -1,7 +1,6 @@
 """The autopilot's main loop: chooses a lane or a new epic, runs it, and monitors the lanes that wait.
 While one epic waits for an approval the next one is started."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,9 +20,10 @@ from ...core.scheduling import EpicCandidate, LaneChoice, LaneStage, choose_lane
 from ...core.transitions import EpicPhase
 from ...git.branches import Branches
 from ...git.git import Git, RaceError
+from ...project.config import Config
 from ...project.project import Project
 from ...runs.layout import runs_folder
-from ...runs.supervisor_lock import AUTOPILOT, ControlRequest, SupervisorLock, clear_request, hold_supervisor_lock
+from ...runs.supervisor_lock import AUTOPILOT, ControlRequest, hold_supervisor_lock
 from ..delivery.branch_actions import AGAIN
 from ..delivery.observe import PATIENCE
 from ..lane import LOCAL
@@ -33,13 +33,14 @@ from ..runner import RunEnd
 from ..start_agent import has_usable_agents
 from ..waiting import Waiter
 from ..world.delivery import ForgeFactory
-from .checkouts import LaneCheckouts, check_checkout, check_forge, check_remote, require_base_branch
-from .epics import Epics, EpicSearch, EpicStart, check_patterns
+from .checkouts import LaneCheckouts, check_forge, check_remote, require_base_branch
+from .epics import Epics, EpicSearch, EpicStart, ProjectEpics, check_patterns
 from .lane_driver import EventListeners, LaneDriver
-from .lanes import ControlRequests, FailedStart, LaneState, LaneTable, strongest_request, unfinished_lanes
+from .lanes import ControlRequests, FailedStart, LaneState, LaneTable, RunFolders, strongest_request
 from .monitor import RESCAN, TRANSIENT, LaneMonitor
 from .options import AutopilotOptions, Budgets
-from .reporter import EventReporter, LazyForge, OwnedRuns
+from .ports import RunRegistry, SupervisorPorts
+from .reporter import EventReporter, LazyForge, LogFiles, OwnedRuns
 from .scheduler import LaneScheduler, load_estimates
 from .workers import InlineWorker, LaneResult, LaneWork, ThreadWorkers, Workers
 
@@ -68,47 +69,132 @@ def run_autopilot(
     check_patterns(options.patterns)
     project = with_base_settings(project, on_event)
     with hold_supervisor_lock(project.state_folder, AUTOPILOT) as supervision:
-        supervisor = _Supervisor(project, options, on_event, human, forge, supervision, clock)
-        return supervisor.run()
+        reporter = EventReporter(LogFiles(project.root.path), on_event, clock)
+        ports = build_ports(project, options, reporter, supervision, forge, clock)
+        return supervise(project.config, options, ports, reporter, human)
 
 
-class _Supervisor:
+def build_ports(
+    project: Project,
+    options: AutopilotOptions,
+    reporter: EventReporter,
+    registry: RunRegistry,
+    forge: ForgeFactory | None,
+    clock: Callable[[], float],
+) -> SupervisorPorts:
+    """The real ports: run folders, git, threads, the forge."""
+    git, remote, use_worktrees = Git(project.root.checkout), project.config.github.remote, options.parallel > 0
+    branches, waiter, estimates = Branches(git, remote), Waiter(), load_estimates(project)
+    workers: Workers = ThreadWorkers(waiter.wake) if use_worktrees else InlineWorker()
+    return SupervisorPorts(
+        clock=clock,
+        waiter=waiter,
+        workers=workers,
+        store=RunFolders(runs_folder(project.root.path), options.session),
+        checkouts=LaneCheckouts(project, branches, reporter.notify, use_worktrees=use_worktrees),
+        branches=branches,
+        forge=LazyForge(git, remote, forge, waiter, is_shared=use_worktrees),
+        epics=ProjectEpics(project),
+        registry=registry,
+        estimates=estimates,
+        can_call=lambda: has_usable_agents(project, estimates.workflow.steps),
+        state_folder=project.state_folder,
+    )
+
+
+def supervise(
+    config: Config,
+    options: AutopilotOptions,
+    ports: SupervisorPorts,
+    reporter: EventReporter,
+    human: Prompter | None = None,
+) -> AutopilotResult:
+    """Run the lanes on these ports until nothing is left to do, or a person stops it. Closes the waiter."""
+    workers, waiter, forge = ports.workers, ports.waiter, ports.forge
+    lane_table = LaneTable(ports.store, [])
+
+    def on_stop(times: int) -> None:
+        """Report the stop. With one lane at a time this runs only between two lanes: then an agent is running only
+        if its lane has not been resumed yet. With several, each lane may have one."""
+        forge.stop_waits()
+        workers.stop(times)
+        is_idle = not workers.active_lanes and not any(state.is_busy for state in lane_table.lanes)
+        reporter.report_stopping(times, is_idle=is_idle)
+
+    try:
+        with waiter.signals(on_stop):
+            lanes = ports.store.unfinished(resume_all=options.resume_all)
+            base = _check_preconditions(config, ports, lanes)
+            lane_table.lanes = lanes
+            return Supervisor(config, options, ports, reporter, human, lane_table, base).run()
+    finally:
+        if workers.active_lanes:  # stop every worker before the supervisor lock is released
+            forge.stop_waits()
+            workers.stop(max(1, waiter.stop_count))
+            workers.join(JOIN)
+        waiter.close()
+
+
+def _check_preconditions(config: Config, ports: SupervisorPorts, lanes: list[LaneState]) -> str:
+    """Returns the base branch."""
+    ports.checkouts.check(lanes)
+    for state in lanes:
+        ports.store.clear_request(state.folder)  # was meant for an earlier command
+    if config.delivery != LOCAL:  # before git contacts the remote, which may not be on GitHub
+        check_remote(ports.branches, config.github.remote)
+        check_forge(ports.forge())
+    return require_base_branch(ports.branches, config)
+
+
+class Supervisor:
+    """`base`: the branch all work goes to."""
+
     def __init__(
         self,
-        project: Project,
+        config: Config,
         options: AutopilotOptions,
-        on_event: EventSink,
+        ports: SupervisorPorts,
+        reporter: EventReporter,
         human: Prompter | None,
-        forge: ForgeFactory | None,
-        supervision: SupervisorLock,
-        clock: Callable[[], float],
+        lane_table: LaneTable,
+        base: str,
     ) -> None:
-        self.project = project
+        self.config = config
         self.options = options
-        self._reporter = EventReporter(project.root.path, on_event)
-        self._human = human
-        self._owned_runs = OwnedRuns(supervision)
-        self._now = clock
-        self._git = Git(project.root.checkout)
-        self.config = project.config
-        self._branches = Branches(self._git, self.config.github.remote)
-        runs, session = runs_folder(project.root.path), options.session
-        self._lane_table = LaneTable(lambda: unfinished_lanes(runs, session, resume_all=True))
-        self._waiting = Waiter()
-        self._stopped = threading.Event()
-        remote, use_worktrees = self.config.github.remote, options.parallel > 0
-        self._forge = LazyForge(self._git, remote, forge, self._pause, is_shared=use_worktrees)
-        self._workers: Workers = ThreadWorkers(self._waiting.wake) if options.parallel else InlineWorker()
-        self._estimates = load_estimates(project)
+        self._ports = ports
+        self._reporter = reporter
+        self._lane_table = lane_table
+        self._now = ports.clock
+        self._waiting = ports.waiter
+        self._workers = ports.workers
+        self._checkouts = ports.checkouts
         self._scheduler = LaneScheduler(
             options.parallel,
             self._waiting.wake,
-            fixes_first=self.config.github.mend_first,
-            seconds=self._estimates.step_seconds,
-            can_call=lambda: has_usable_agents(project, self._estimates.workflow.steps),
+            fixes_first=config.github.mend_first,
+            seconds=ports.estimates.step_seconds,
+            can_call=ports.can_call,
         )
-        self._budgets = Budgets(options.bounds, clock)
-        self._requests = ControlRequests(project.state_folder, self._budgets)
+        self._budgets = Budgets(options.bounds, ports.clock)
+        self._requests = ControlRequests(ports.store.request, ports.state_folder, self._budgets)
+        self._owned_runs = OwnedRuns(ports.registry)
+        self._epics = Epics(ports, config, options, base, reporter.notify)
+        self._search = EpicSearch(
+            self._epics, lane_table, self._scheduler, reporter.notify, ports.clock, self._has_active_lanes
+        )
+        self._monitor = LaneMonitor(ports, config, base, self._requests, options.bounds.until)
+        listeners = EventListeners(reporter, self._scheduler, self._budgets, self._waiting)
+        self._driver = LaneDriver(
+            ports,
+            config,
+            options,
+            base,
+            self._owned_runs,
+            listeners,
+            self._requests,
+            human,
+            lambda: lane_table.lanes,
+        )
         self._blocked_since: dict[str, float] = {}  # lane → since when its work tree is blocked
 
     @property
@@ -118,72 +204,9 @@ class _Supervisor:
     # the loop
 
     def run(self) -> AutopilotResult:
-        try:
-            with self._waiting.signals(self._on_stop):
-                self._prepare()
-                return self._loop()
-        finally:
-            self._stop_workers()
-            self._waiting.close()
-
-    def _stop_workers(self) -> None:
-        """Stop every worker before the supervisor lock is released, whatever ended the loop."""
-        if self._workers.active_lanes:
-            self._stopped.set()
-            self._workers.stop(max(1, self._waiting.stop_count))
-            self._workers.join(JOIN)
-
-    def _on_stop(self, times: int) -> None:
-        """Report the stop. With one lane at a time this runs only between two lanes: then an agent is running only
-        if its lane has not been resumed yet. With several, each lane may have one."""
-        self._stopped.set()
-        self._workers.stop(times)
-        is_idle = not self._workers.active_lanes and not any(state.is_busy for state in self.lanes)
-        self._reporter.report_stopping(times, is_idle=is_idle)
-
-    def _prepare(self) -> None:
-        project, options, use_worktrees = self.project, self.options, self.options.parallel > 0
-        lanes = unfinished_lanes(runs_folder(project.root.path), options.session, resume_all=options.resume_all)
-        check_checkout(self._git, lanes, use_worktrees=use_worktrees)
-        for state in lanes:
-            clear_request(state.folder)  # was meant for an earlier command
-        if project.config.delivery != LOCAL:  # before git contacts the remote, which may not be on GitHub
-            check_remote(self._branches, project.config.github.remote)
-            check_forge(self._forge())
-        base = require_base_branch(self._branches, project.config)
-        notify = self._reporter.notify
-        self._epics = Epics(project, options, self._branches, base, self._forge, notify, self._estimates)
-        self._search = EpicSearch(
-            self._epics, self._lane_table, self._scheduler, notify, self._now, self._has_active_lanes
-        )
-        self._monitor = LaneMonitor(
-            project.config, self._branches, base, self._forge, self._requests, self._now, options.bounds.until
-        )
-        self._checkouts = LaneCheckouts(project, self._branches, notify, use_worktrees=use_worktrees)
-        self._checkouts.tidy({state.lane.key for state in lanes})
-        listeners = EventListeners(self._reporter, self._scheduler, self._budgets, self._waiting)
-        self._driver = LaneDriver(
-            *(
-                project,
-                options,
-                base,
-                self._checkouts,
-                self._owned_runs,
-                listeners,
-                self._requests,
-                self._human,
-                self._forge,
-            ),
-            occupied_reason=lambda key: self._checkouts.occupied_reason(key, self.lanes),
-        )
-        self._lane_table.lanes = lanes
-        self._owned_runs.adopt(state.folder for state in lanes)
-
-    def _pause(self, seconds: float) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._waiting.wait_until(time.time() + seconds)
-        else:
-            self._stopped.wait(seconds)
+        self._checkouts.tidy({state.lane.key for state in self.lanes})
+        self._owned_runs.adopt(state.folder for state in self.lanes)
+        return self._loop()
 
     def _loop(self) -> AutopilotResult:
         while True:
@@ -200,7 +223,7 @@ class _Supervisor:
                         EXIT_FAILED if self._lane_table.is_blocked else EXIT_HUMAN, ControlRequest.PAUSE.value
                     )
                 self._workers.wake()
-                self._waiting.wait_until(time.time() + RESCAN, (self._requests.path,))
+                self._waiting.wait_until(self._now() + RESCAN, (self._request_file(),))
                 continue
             for key in self._lane_table.apply_requests(driven):
                 self._scheduler.limits(key).merge_turn.release()  # its merge may take long
@@ -217,6 +240,10 @@ class _Supervisor:
             if ended is not None:
                 return ended
 
+    def _request_file(self) -> str:
+        """Where a request to all lanes is written."""
+        return self._ports.store.request_file(self._ports.state_folder)
+
     def _report_choice(self, choice: LaneChoice) -> None:
         state = self._lane_table.find(choice.key)
         epic = state.lane.epic if state else choice.key.removeprefix("epic-")
@@ -229,7 +256,7 @@ class _Supervisor:
         if choice.phase is EpicPhase.DONE:
             return self._finish(EXIT_FAILED if self._lane_table.failed_starts else EXIT_DONE)
         if choice.phase is EpicPhase.BLOCKED:
-            request = strongest_request(self.lanes)
+            request = strongest_request(self.lanes, self._ports.store.request)
             code = EXIT_HUMAN if request in (None, ControlRequest.PAUSE) else EXIT_INTERRUPTED
             return self._finish(
                 EXIT_FAILED if self._lane_table.is_blocked else code, request.value if request else ""
@@ -277,15 +304,15 @@ class _Supervisor:
 
     def _stop(self) -> AutopilotResult:
         """Leave every lane as it is. Agents keep running unless the user asks for a stop again."""
-        preparing = self._checkouts.setup_commands
-        for waited in preparing.describe_running():
+        self._ports.forge.stop_waits()
+        for waited in self._checkouts.describe_setup():
             self._reporter.notify(f"{waited} is waited for; Ctrl-C again, or bmad stop --now, ends it")
         self._workers.stop(self._waiting.stop_count)
         while not self._workers.join(0.2):
             self._read_stop_request()
             self._workers.stop(self._waiting.stop_count)
             if self._waiting.stop_count > 1:
-                preparing.stop()
+                self._checkouts.stop_setup()
         for result in self._workers.take_completed():
             if result.end is not None:
                 self._handle_end(result.end)

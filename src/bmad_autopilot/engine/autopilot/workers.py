@@ -13,7 +13,31 @@ from ...core.errors import AutopilotError
 from ..runner import RunEnd
 from ..waiting import Waiter
 
-LaneWork = Callable[["Waiter | None"], RunEnd]
+
+class LaneWaiter(Protocol):
+    """Lets the supervisor wake or stop a lane that waits."""
+
+    stop_count: int  # number of stop requests so far
+
+    def wake(self) -> None: ...
+    def sleep(self, seconds: float) -> None:
+        """Sleep, or return at once when a stop is requested."""
+
+    def close(self) -> None: ...
+
+
+LaneWork = Callable[[LaneWaiter | None], RunEnd]
+
+
+class WorkerThread(Protocol):
+    def join(self, timeout: float | None = None) -> None: ...
+    def is_alive(self) -> bool: ...
+
+
+def start_thread(work: Callable[[], None], name: str) -> WorkerThread:
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 class LaneResult(NamedTuple):
@@ -88,10 +112,17 @@ class InlineWorker:
 class ThreadWorkers:
     """`wake`: wakes the supervisor, which waits for lanes to return."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        make_waiter: Callable[[], LaneWaiter] = Waiter,
+        start_thread: Callable[[Callable[[], None], str], WorkerThread] = start_thread,
+    ) -> None:
         self._wake = wake
+        self._make_waiter = make_waiter
+        self._start_thread = start_thread
         self._done: SimpleQueue[LaneResult] = SimpleQueue()
-        self._threads: dict[str, tuple[threading.Thread, Waiter]] = {}
+        self._threads: dict[str, tuple[WorkerThread, LaneWaiter]] = {}
         self._stops = 0
 
     @property
@@ -104,16 +135,15 @@ class ThreadWorkers:
 
     def start(self, key: str, work: LaneWork, pause: float = 0.0) -> None:
         try:
-            waiting = Waiter()
+            waiting = self._make_waiter()
             waiting.stop_count = self._stops
-            thread = threading.Thread(target=self._drive, args=(key, work, waiting, pause), name=key, daemon=True)
-            thread.start()
+            thread = self._start_thread(lambda: self._drive(key, work, waiting, pause), key)
         except (OSError, RuntimeError) as error:  # out of pipes or threads
             self._done.put(LaneResult(key, None, error, traceback.format_exc()))
             return
         self._threads[key] = thread, waiting
 
-    def _drive(self, key: str, work: LaneWork, waiting: Waiter, pause: float) -> None:
+    def _drive(self, key: str, work: LaneWork, waiting: LaneWaiter, pause: float) -> None:
         try:
             waiting.sleep(pause)
             result = LaneResult(key, work(waiting))

@@ -87,7 +87,7 @@ class MemorySupervisor:
             self._lanes = [lane_state for lane_state in self._lanes if lane_state.folder != end.folder]
             self._completed.append(end.lane.key)
             return None
-        self._lanes = replace_lane(self._lanes, lane_after_run(end))
+        self._lanes = replace_lane(self._lanes, lane_after_run(end, ""))
         return end.status if end.status.is_stopped else None
 
     # epics
