@@ -254,7 +254,7 @@ def test_a_gh_that_hangs_is_ended_with_its_children(
     machine.add("gh", f'echo "gh version 2.60.1"; [ "$1" != auth ] && exit; {wait}')
     check = checks(project(), seconds=QUICK)["gh login"]
     assert check.state is CheckState.WARN
-    assert "no answer in 0.5 s" in check.found
+    assert "did not answer in 0.5 s" in check.found
     child = int((tmp_path / "child").read_text())
     wait_until(lambda: not is_alive(child), "the child of gh ended")  # a killed process goes a moment later
 

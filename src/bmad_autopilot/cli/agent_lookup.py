@@ -16,7 +16,7 @@ from ..agents.registry import PACKAGES, PROGRAMS, find_recorded_agent
 from ..agents.shim import attempt_files
 from ..agents.verdicts import judge_attempt, read_verdict
 from ..core.errors import FileError, UsageError
-from ..io.processes import Probe, ProbeResult, find_program, run_probes
+from ..io.processes import Probe, ProcessOutput, find_program, run_probes
 from ..project.config import ROLES, Config, CustomAgent, load_config
 from ..project.root import Root, find_root
 from ..runs.layout import AttemptLocation, find_attempts, runs_folder
@@ -243,7 +243,7 @@ def find_known_agent(name: str, root: Root, config: Config) -> KnownAgent:
     return _builtin_agent(name, _versions([name], root.checkout).get(name), roles_of(config, name))
 
 
-def _versions(names: Iterable[str], folder: str) -> dict[str, ProbeResult]:
+def _versions(names: Iterable[str], folder: str) -> dict[str, ProcessOutput]:
     return run_probes({name: Probe((PROGRAMS[name], "--version")) for name in names}, folder)
 
 
@@ -259,7 +259,7 @@ def _program(settings: CustomAgent, folder: str) -> tuple[str, str | None]:
     return program, find_program(program)
 
 
-def _builtin_agent(name: str, answer: ProbeResult | None, roles: tuple[str, ...]) -> KnownAgent:
+def _builtin_agent(name: str, answer: ProcessOutput | None, roles: tuple[str, ...]) -> KnownAgent:
     return KnownAgent(
         name,
         PROGRAMS[name],

@@ -299,7 +299,7 @@ def _identity(agent: Agent, worktree: str) -> AgentIdentity:
 def _author(worktree: str) -> tuple[str, str] | None:
     """Cached: it does not change between two calls."""
     known = run_probe(Probe(("git", "var", "GIT_AUTHOR_IDENT"), inherits_environment=True), worktree)
-    author = _AUTHOR.match(known.out) if known is not None and known.ok else None
+    author = _AUTHOR.match(known.text) if known is not None and known.ok else None
     return (author["name"], author["email"]) if author else None
 
 

@@ -145,7 +145,7 @@ def _check_host(found: Address, remote: str, folder: str) -> Address:
 def _ssh_host(alias: str, folder: str) -> str:
     """Resolves an alias such as `github-work` through the user's ssh config."""
     answer = run_probe(Probe(("ssh", "-G", alias)), folder)
-    lines = answer.out.splitlines() if answer is not None and answer.ok else []
+    lines = answer.text.splitlines() if answer is not None and answer.ok else []
     named = [line.split(" ", 1)[1].strip().lower() for line in lines if line.startswith("hostname ")]
     host = named[0] if named and _HOST.match(named[0]) else alias
     return _GITHUB_ALIASES.get(host, host)

@@ -1,6 +1,6 @@
 """Runs other programs without a shell, bounded in time and output.
 
-`run_probe` is for short queries (`git --version`) with empty stdin, `run_process` for git with input."""
+`run_process` runs a given program file; `run_probe` asks one from PATH a short question (`git --version`)."""
 
 import os
 import select
@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector, SelectorKey
@@ -28,9 +28,9 @@ BASE_ENVIRONMENT_PREFIXES = ("LC_", "XDG_")
 _GIT_STATE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 
 
-class ProbeResult(NamedTuple):
+class ProcessOutput(NamedTuple):
     code: int | None  # None: it was killed or did not start
-    out: str = ""
+    out: bytes = b""
     err: str = ""
     problem: str = ""  # why there is no exit code
 
@@ -39,12 +39,14 @@ class ProbeResult(NamedTuple):
         return self.code == 0
 
     @property
+    def text(self) -> str:
+        return self.out.decode("utf-8", "replace")
+
+    @property
     def reason(self) -> str:
         """The reason of the failure, in one line."""
-        said = next(
-            (line.strip() for line in (*self.err.splitlines(), *self.out.splitlines()) if line.strip()), ""
-        )
-        return self.problem or said or f"exit code {self.code}"
+        lines = (line.strip() for line in (*self.err.splitlines(), *self.text.splitlines()))
+        return self.problem or next(filter(None, lines), "") or f"exit code {self.code}"
 
 
 class Probe(NamedTuple):
@@ -69,31 +71,25 @@ def _search_path(path: str | None = None) -> str:
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
-def run_probes(probes: Mapping[str, Probe], cwd: str, *, seconds: float = PROBE_SECONDS) -> dict[str, ProbeResult]:
+def run_probes(
+    probes: Mapping[str, Probe], cwd: str, *, seconds: float = PROBE_SECONDS
+) -> dict[str, ProcessOutput]:
     """Run all probes in parallel; a missing program has no result."""
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         answers = pool.map(lambda question: run_probe(question, cwd, seconds=seconds), probes.values())
     return {name: answer for name, answer in zip(probes, answers, strict=True) if answer is not None}
 
 
-def run_probe(probe: Probe, cwd: str, *, seconds: float = PROBE_SECONDS) -> ProbeResult | None:
+def run_probe(probe: Probe, cwd: str, *, seconds: float = PROBE_SECONDS) -> ProcessOutput | None:
     """Run one program until it ends or reaches the time limit. None if there is no such program."""
     path = find_program(probe.argv[0])
     if path is None:
         return None
+    argv, environment = [path, *probe.argv[1:]], _environment(probe.inherits_environment)
     try:
-        child = subprocess.Popen(
-            [path, *probe.argv[1:]],
-            cwd=cwd,
-            env=_environment(probe.inherits_environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # so that its children can be killed with it
-        )
+        return run_process(argv, environment, cwd=cwd, seconds=seconds, limit=MAX_OUTPUT, grace=0.0)
     except OSError as error:
-        return ProbeResult(None, problem=f"cannot be started: {error.strerror}")
-    return _read_output(child, seconds)
+        return ProcessOutput(None, problem=f"cannot be started: {error.strerror}")
 
 
 def _environment(own: bool) -> dict[str, str]:
@@ -106,45 +102,6 @@ def _environment(own: bool) -> dict[str, str]:
     return {name: os.environ[name] for name in names} | quiet
 
 
-def _read_output(child: subprocess.Popen[bytes], seconds: float) -> ProbeResult:
-    assert child.stdout is not None
-    assert child.stderr is not None
-    deadline = time.monotonic() + seconds
-    heard = {child.stdout: bytearray(), child.stderr: bytearray()}
-    problem = ""
-    with DefaultSelector() as selector, child:
-        for stream in heard:
-            selector.register(stream, EVENT_READ)
-        while selector.get_map() and not problem:
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
-            for key, _ in ready:
-                data = os.read(key.fd, 65536)
-                heard[key.fileobj] += data  # type: ignore[index]
-                if not data:
-                    selector.unregister(key.fileobj)
-            if not ready:
-                problem = f"no answer in {seconds:g} s"
-            elif sum(map(len, heard.values())) > MAX_OUTPUT:
-                problem = f"more than {MAX_OUTPUT // 1024} kB of output"
-        problem = _wait_for_exit(child, deadline, problem, seconds)
-    out, err = (bytes(data).decode("utf-8", "replace") for data in heard.values())
-    return ProbeResult(None if problem else child.returncode, out, err, problem)
-
-
-def _wait_for_exit(child: subprocess.Popen[bytes], deadline: float, problem: str, seconds: float) -> str:
-    """Wait for the exit, bounded; then kill the process group."""
-    if not problem:
-        try:
-            child.wait(max(0.0, deadline - time.monotonic()))
-            return ""
-        except subprocess.TimeoutExpired:
-            problem = f"no answer in {seconds:g} s"
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    return problem
-
-
 # A child process with input: bytes in, bytes out, bounded in time and output.
 
 MAX_ERRORS = 64 * 1024
@@ -152,26 +109,23 @@ GRACE = 2.0  # git removes its lock files on SIGTERM, not on SIGKILL
 _CHUNK = 65536
 
 
-class ProcessOutput(NamedTuple):
-    code: int | None  # None: it was killed
-    out: bytes
-    err: str
-    problem: str = ""  # why there is no exit code
-
-
 def run_process(
-    argv: list[bytes],
-    environment: dict[str, str],
-    stdin_data: bytes,
+    argv: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    stdin_data: bytes = b"",
     *,
     seconds: float,
     limit: int,
+    cwd: str | None = None,
+    grace: float = GRACE,
     lock_fds: tuple[int, ...] = (),
 ) -> ProcessOutput:
     """Run `argv` with `stdin_data` as input and collect its output. It runs in a new session: it cannot prompt on
-    the terminal, and a Ctrl-C does not interrupt a commit. `lock_fds`: lock descriptors it inherits."""
+    the terminal, and a Ctrl-C does not interrupt a commit. `grace`: time to clean up before it is killed.
+    `lock_fds`: lock descriptors it inherits."""
     with subprocess.Popen(
         argv,
+        cwd=cwd,
         env=environment,
         stdin=subprocess.PIPE if stdin_data else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -182,7 +136,8 @@ def run_process(
         try:
             return _ProcessIO(child, stdin_data, limit).run(seconds)
         finally:
-            _kill_process(child)
+            if child.returncode is None:
+                _kill_group(child, grace)
 
 
 class _ProcessIO:
@@ -205,15 +160,15 @@ class _ProcessIO:
                 os.set_blocking(self._child.stdin.fileno(), False)
                 selector.register(self._child.stdin, EVENT_WRITE)
             while selector.get_map() and not problem:
-                ready = selector.select(max(0.0, deadline - time.monotonic()))
-                for key, _ in ready:
+                for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
                     if not self._handle_ready(key):
                         selector.unregister(key.fileobj)
                         key.fileobj.close()  # type: ignore[union-attr]
-                problem = self._problem(bool(ready), seconds)
+                # A program that never stops writing to stderr is always ready.
+                problem = self._problem(time.monotonic() < deadline, seconds)
         code = None if problem else self._exit_code(deadline)
         if code is None and not problem:
-            problem = f"did not end in {seconds:g} s"
+            problem = _timeout(seconds)
         return ProcessOutput(code, bytes(self._out), self._err.decode("utf-8", "replace"), problem)
 
     def _handle_ready(self, key: SelectorKey) -> bool:
@@ -237,9 +192,9 @@ class _ProcessIO:
         self._stdin_data = self._stdin_data[written:]
         return len(self._stdin_data) > 0
 
-    def _problem(self, answered: bool, seconds: float) -> str:
-        if not answered:
-            return f"did not answer in {seconds:g} s"
+    def _problem(self, in_time: bool, seconds: float) -> str:
+        if not in_time:
+            return _timeout(seconds)
         return f"said more than {self._limit // 1024} kB" if len(self._out) > self._limit else ""
 
     def _exit_code(self, deadline: float) -> int | None:
@@ -264,12 +219,21 @@ def _has_ended(pid: int, seconds: float) -> bool:
         os.close(fd)
 
 
-def _kill_process(child: subprocess.Popen[bytes]) -> None:
-    """Terminate the process group: SIGTERM, then SIGKILL."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if child.poll() is not None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, number)
+def _timeout(seconds: float) -> str:
+    return f"did not answer in {seconds:g} s"
+
+
+def _kill_group(child: subprocess.Popen[bytes], grace: float) -> None:
+    """Kill a process that was not waited for, and its children, which may outlive it."""
+    if grace:
+        _signal_group(child.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
-            child.wait(GRACE)
+            child.wait(grace)
+    _signal_group(child.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM if only zombies are left
+        os.killpg(group, number)

@@ -9,7 +9,7 @@ from ...core.errors import AutopilotError, FileError
 from ...git.git import Git
 from ...github.gh_forge import SETTING, Address, find_address
 from ...io.files import read_bytes
-from ...io.processes import Probe, ProbeResult, find_program
+from ...io.processes import Probe, ProcessOutput, find_program
 from ...project.project import Project
 from ...project.root import Root, find_work_tree
 from ...views.doctor import CheckState, DoctorCheck
@@ -49,7 +49,7 @@ def delivery_questions(route: GithubRoute | None) -> dict[str, Probe]:
     }
 
 
-def check_delivery(route: GithubRoute | None, answers: dict[str, ProbeResult]) -> list[DoctorCheck]:
+def check_delivery(route: GithubRoute | None, answers: dict[str, ProcessOutput]) -> list[DoctorCheck]:
     """Only warnings: everything except delivery works without GitHub."""
     return [] if route is None else [*_remote(route), *_gh(route, answers.get("gh"), answers.get("gh auth"))]
 
@@ -63,7 +63,7 @@ def _remote(route: GithubRoute) -> list[DoctorCheck]:
     return [DoctorCheck("remote", CheckState.OK, f"{route.remote} is {owner}/{name} on {host}")]
 
 
-def _gh(route: GithubRoute, answer: ProbeResult | None, auth: ProbeResult | None) -> list[DoctorCheck]:
+def _gh(route: GithubRoute, answer: ProcessOutput | None, auth: ProcessOutput | None) -> list[DoctorCheck]:
     if answer is None or auth is None:
         return [DoctorCheck("gh", CheckState.WARN, "not found on PATH: no pull requests without it", _INSTALL)]
     version = version_of(answer)
@@ -77,7 +77,7 @@ def _gh(route: GithubRoute, answer: ProbeResult | None, auth: ProbeResult | None
     ]
 
 
-def _login(host: str, auth: ProbeResult) -> DoctorCheck:
+def _login(host: str, auth: ProcessOutput) -> DoctorCheck:
     """Uses only the exit code: gh's output may contain parts of a token."""
     to = f" to {host}" if host else ""
     if auth.problem:
@@ -100,7 +100,7 @@ def auto_approve_questions(root: Root) -> dict[str, Probe]:
     return {SETTING_QUESTION: Probe(_SETTING_COMMAND, inherits_environment=True)} if _work_tree_top(root) else {}
 
 
-def check_auto_approve(root: Root, answers: dict[str, ProbeResult]) -> list[DoctorCheck]:
+def check_auto_approve(root: Root, answers: dict[str, ProcessOutput]) -> list[DoctorCheck]:
     top = _work_tree_top(root)
     if not top:
         return []
@@ -136,7 +136,7 @@ def _files(top: str) -> DoctorCheck:
     return DoctorCheck("auto-approve", CheckState.OK, "workflow and gate script are there")
 
 
-def _setting(answer: ProbeResult | None) -> list[DoctorCheck]:
+def _setting(answer: ProcessOutput | None) -> list[DoctorCheck]:
     from ...github.auto_approve import SETTING
 
     name = "auto-approve setting"
@@ -146,7 +146,7 @@ def _setting(answer: ProbeResult | None) -> list[DoctorCheck]:
         # Only an administrator may read this setting.
         return [DoctorCheck(name, CheckState.NOTE, f"not known: {answer_text(answer)}", f"on GitHub: {SETTING}")]
     try:
-        allowed = json.loads(answer.out)["can_approve_pull_request_reviews"]
+        allowed = json.loads(answer.text)["can_approve_pull_request_reviews"]
     except (ValueError, KeyError, TypeError):
         return [
             DoctorCheck(name, CheckState.NOTE, "not known: gh's answer is not understood", f"on GitHub: {SETTING}")

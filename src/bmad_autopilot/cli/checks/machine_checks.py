@@ -10,7 +10,7 @@ from ...agents.registry import PACKAGES, PROGRAMS
 from ...core.errors import FileError
 from ...core.text import printable
 from ...io.files import read_bytes, read_text
-from ...io.processes import Probe, ProbeResult, find_all_programs, find_program
+from ...io.processes import Probe, ProcessOutput, find_all_programs, find_program
 from ...project.config import Config, CustomAgent
 from ...project.git_excludes import KEPT_CONFIG, STATE_FILES, find_state_file
 from ...project.project import Project
@@ -28,7 +28,7 @@ TOOL_QUESTIONS = {
     "npm": Probe(("npm", "--version")),
     "uv": Probe(("uv", "--version")),
 }
-Answers = dict[str, ProbeResult]
+Answers = dict[str, ProcessOutput]
 
 
 def check_tools(answers: Answers, *, needs_uv: bool) -> list[DoctorCheck]:
@@ -84,16 +84,16 @@ def check_uv(answers: Answers, *, needed: bool) -> DoctorCheck | None:
     )
 
 
-def answer_text(answer: ProbeResult) -> str:
+def answer_text(answer: ProcessOutput) -> str:
     """The first line of a program's output, sanitised and cut, or why there is none."""
     if not answer.ok:
         return cut(printable(answer.reason), 120)
-    line = next((line.strip() for line in answer.out.splitlines() if line.strip()), "")
+    line = next((line.strip() for line in answer.text.splitlines() if line.strip()), "")
     return cut(printable(line), 80) or "(no version given)"
 
 
-def version_of(answer: ProbeResult) -> tuple[int, ...] | None:
-    match = re.search(r"(\d{1,4})\.(\d{1,4})", answer.out[:1000])
+def version_of(answer: ProcessOutput) -> tuple[int, ...] | None:
+    match = re.search(r"(\d{1,4})\.(\d{1,4})", answer.text[:1000])
     return tuple(map(int, match.groups())) if match else None
 
 
@@ -140,7 +140,7 @@ def agents_needed(config: Config, workflow: Workflow) -> list[str]:
     return list(dict.fromkeys(agent for step in steps for agent in config.agents_of(step.role)))
 
 
-def check_agents(answers: dict[str, ProbeResult], needed: list[str], project: Project) -> list[DoctorCheck]:
+def check_agents(answers: dict[str, ProcessOutput], needed: list[str], project: Project) -> list[DoctorCheck]:
     custom = project.config.agents
     here = [agent for agent, program in PROGRAMS.items() if program in answers and answers[program].ok]
     others = [agent for agent, program in PROGRAMS.items() if agent not in needed and program in answers]
@@ -171,7 +171,7 @@ def _check_custom_agent(agent: str, settings: CustomAgent, folder: str) -> Docto
     return DoctorCheck(name, CheckState.OK, found)
 
 
-def _check_builtin_agent(agent: str, answer: ProbeResult | None, here: list[str]) -> DoctorCheck:
+def _check_builtin_agent(agent: str, answer: ProcessOutput | None, here: list[str]) -> DoctorCheck:
     name = f"agent {agent}"
     if answer is None:
         fix = PACKAGES[agent].install
@@ -209,7 +209,7 @@ def ignored_question(paths: list[str]) -> Probe:
     return Probe(("git", "-c", "core.quotePath=false", "check-ignore", "--", *paths), inherits_environment=True)
 
 
-def check_repository(root: Root, answers: dict[str, ProbeResult]) -> list[DoctorCheck]:
+def check_repository(root: Root, answers: dict[str, ProcessOutput]) -> list[DoctorCheck]:
     try:
         tree = find_work_tree(root.checkout)
     except FileError as error:
@@ -225,7 +225,7 @@ def check_repository(root: Root, answers: dict[str, ProbeResult]) -> list[Doctor
     return [_check_head(tree), _identity(answers), *_state_files(answers.get("state files"))]
 
 
-def _repository_refused(root: Root, answer: ProbeResult) -> DoctorCheck:
+def _repository_refused(root: Root, answer: ProcessOutput) -> DoctorCheck:
     fix = f"git -C {shlex.quote(root.checkout)} status"
     if "safe.directory" in answer.err:  # another user owns it
         fix = f"git config --global --add safe.directory {shlex.quote(root.checkout)}"
@@ -248,7 +248,7 @@ def _check_head(tree: WorkTree) -> DoctorCheck:
     )
 
 
-def _identity(answers: dict[str, ProbeResult]) -> DoctorCheck:
+def _identity(answers: dict[str, ProcessOutput]) -> DoctorCheck:
     values = {}
     for key, variable in (("user.name", "GIT_COMMITTER_NAME"), ("user.email", "GIT_COMMITTER_EMAIL")):
         answer = answers.get(key)
@@ -262,11 +262,11 @@ def _identity(answers: dict[str, ProbeResult]) -> DoctorCheck:
     return DoctorCheck("git identity", CheckState.OK, f"{values['user.name']} <{values['user.email']}>")
 
 
-def _state_files(answer: ProbeResult | None) -> list[DoctorCheck]:
+def _state_files(answer: ProcessOutput | None) -> list[DoctorCheck]:
     if answer is None or not answer.ok:
         why = answer_text(answer) if answer else "not asked"
         return [DoctorCheck("state files", CheckState.WARN, f"git ls-files: {why}", "git status")]
-    tracked = [path for path in answer.out.split("\0") if path]
+    tracked = [path for path in answer.text.split("\0") if path]
     if not tracked:
         return [DoctorCheck("state files", CheckState.OK, "none is committed")]
     entries = dict.fromkeys(filter(None, map(find_state_file, tracked)))
@@ -280,10 +280,10 @@ def _state_files(answer: ProbeResult | None) -> list[DoctorCheck]:
     return [DoctorCheck("state files", CheckState.WARN, found, fix)]
 
 
-def check_ignored(answer: ProbeResult | None) -> list[DoctorCheck]:
+def check_ignored(answer: ProcessOutput | None) -> list[DoctorCheck]:
     """Ignored BMAD files are missing in every new worktree."""
     if answer is None or not answer.ok:
         return []
-    names = dict.fromkeys(path.partition("/")[0] for path in answer.out.splitlines() if path)
+    names = dict.fromkeys(path.partition("/")[0] for path in answer.text.splitlines() if path)
     found = f"git ignores BMAD's files in {', '.join(names)}: a new worktree has none of it and must be seeded"
     return [DoctorCheck("worktrees", CheckState.NOTE, found, "commit them, or copy them into each worktree")]
