@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import NamedTuple
 
+from ..core.backoff import backoff
 from ..core.errors import Diagnostic, FileError, Location, Severity
 from ..io.files import hold_lock, read_bytes, write_atomic
 from .adapter import Outcome, UsageLimit
@@ -89,7 +90,7 @@ def compute_parking(
     if announced is not None:
         wait = announced - now
     else:
-        wait = min(FIRST_WAIT * 2.0 ** min(refusals - 1, 10), MAX_GUESS)
+        wait = backoff(FIRST_WAIT, refusals, most=MAX_GUESS)
     if previous is not None and previous.announced:
         # Refused again after the announced time: a longer limit is in effect.
         wait = max(wait, min(2 * (previous.until - previous.refused_at), MAX_WAIT))
@@ -224,4 +225,4 @@ def retry_delay(cause: Outcome, failures: int, random: float) -> float:
     """Seconds to wait after this many failures of one cause. Full jitter: lanes that failed together do not retry
     together."""
     policy = RETRY_POLICIES[cause]
-    return random * min(policy.first_delay * policy.factor ** (failures - 1), policy.max_delay)
+    return random * backoff(policy.first_delay, failures, most=policy.max_delay, factor=policy.factor)

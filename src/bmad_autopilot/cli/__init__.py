@@ -5,13 +5,13 @@ import io
 import os
 import signal
 import sys
-from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from .. import __version__
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AutopilotError
+from .lazy_group import LazyGroup
 
 # Verb → (module, summary). The help page is built from this table, without importing the modules.
 VERBS = {
@@ -49,23 +49,12 @@ class _OutputClosed(Exception):
     """The reader closed the pipe (`bmad status | head`). Not an error, but click would report one."""
 
 
-class VerbGroup(click.Group):
+class VerbGroup(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise _OutputClosed from None
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = VERBS.get(cmd_name) or HIDDEN.get(cmd_name)
-        if entry is None:
-            return None
-        module = import_module(f".{entry[0]}", __name__)
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -79,12 +68,10 @@ class VerbGroup(click.Group):
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
 
-
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=VerbGroup, commands_by_name={**VERBS, **HIDDEN}, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "-C", "--project", default=".", metavar="DIR", help="Work on the project at DIR (any folder inside it)."
 )

@@ -1,7 +1,6 @@
 """bmad runs: list runs; its subcommands live in runs_show, runs_diff and runs_clean."""
 
 import time
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,7 @@ from ..runs.supervisor_lock import busy_runs
 from ..runs.timeline import run_cost
 from ..views.runs import RunRow, RunsView, render_runs, runs_document
 from ..views.terminal import Terminal
+from .lazy_group import LazyGroup
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -98,23 +98,7 @@ COMMANDS = {
 }
 
 
-class RunsGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command: click.Command = getattr(import_module(f".{entry[0]}", __package__), cmd_name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
-@click.group(cls=RunsGroup, invoke_without_command=True)
+@click.group(cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
 @click.option("--all", "shows_all", is_flag=True, help="All of them, those in the archive too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context

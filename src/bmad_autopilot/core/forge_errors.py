@@ -16,6 +16,10 @@ class ForgeErrorKind(StrEnum):
     UNRECOGNIZED = "odd"  # a response we cannot interpret
 
 
+TRANSIENT = (ForgeErrorKind.UNAVAILABLE, ForgeErrorKind.LIMIT)
+# For polls, which the next answer repairs: one odd response must not end the supervisor.
+TRANSIENT_FOR_POLLS = (*TRANSIENT, ForgeErrorKind.UNRECOGNIZED)
+
 # Messages of GitHub and git when a branch moved between our observation and the effect.
 _MOVED = re.compile(
     r"(?:base|head) branch (?:was modified|is out of date|is not up to date)"

@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from ..core.forge_errors import ForgeError, ForgeErrorKind
+from ..core.forge_errors import TRANSIENT, ForgeError, ForgeErrorKind
 from ..io.processes import find_program, run_process
 from .gh_errors import (
     ApiRequest,
@@ -91,7 +91,6 @@ def _instant(value: Any) -> float | None:
 GITHUB = "github.com"
 SECONDS = 60.0
 MAX_OUTPUT = 16 * 1024 * 1024
-TRIES = 3
 RETRY_DELAYS = (1.0, 2.0)  # before the second and third attempt
 MAX_RETRY_WAIT = 5.0  # a rate limit that ends sooner is waited for here
 MAX_CACHED = 256  # answers cached for conditional requests
@@ -204,7 +203,7 @@ class Gh:
                 return ask()
             except ForgeError as error:
                 pause = max(pause, error.until - self._clock())
-                if error.kind not in (ForgeErrorKind.UNAVAILABLE, ForgeErrorKind.LIMIT) or pause > MAX_RETRY_WAIT:
+                if error.kind not in TRANSIENT or pause > MAX_RETRY_WAIT:
                     raise
             self._wait(pause)
         return ask()

@@ -14,7 +14,7 @@ from ...board.sprint_status import Board, board_from_text
 from ...core import keys
 from ...core.dependency_graph import DependencyGraph, build_graph
 from ...core.errors import AutopilotError, FileError, Location, UsageError
-from ...core.forge_errors import ForgeError
+from ...core.forge_errors import TRANSIENT_FOR_POLLS, ForgeError
 from ...core.keys import normalize_number as number_from
 from ...core.scheduling import EpicCandidate, matches_epic
 from ...core.statuses import DONE, PARKED, UNKNOWN, RowKind
@@ -28,7 +28,7 @@ from ...runs.legacy_state import find_foreign_run
 from ..lane import LOCAL
 from ..runner import EMPTY_MAPPING
 from .lanes import LaneState, LaneTable, last_pending
-from .monitor import AWAY, TRANSIENT
+from .monitor import AWAY
 from .options import AutopilotOptions
 from .ports import SupervisorPorts
 from .scheduler import LaneScheduler
@@ -263,7 +263,7 @@ class Epics:
         try:
             marks = self._forge().pulls_of(PREFIX)
         except ForgeError as error:
-            if error.kind in TRANSIENT:
+            if error.kind in TRANSIENT_FOR_POLLS:
                 return []
             raise
         ours = [state.pull for state in lanes]
@@ -370,7 +370,7 @@ class EpicSearch:
     def postpone(self, error: AutopilotError | OSError) -> None:
         """Retry later while other lanes run or wait: an unreadable board may be fixed by then. A lasting error
         of the forge affects every lane and is raised."""
-        is_lasting = isinstance(error, ForgeError) and error.kind not in TRANSIENT
+        is_lasting = isinstance(error, ForgeError) and error.kind not in TRANSIENT_FOR_POLLS
         if is_lasting or not self._has_active_lanes():
             raise error
         until = error.until if isinstance(error, ForgeError) else 0.0

@@ -3,7 +3,7 @@ requests and workers."""
 
 from collections.abc import Callable, Sequence
 
-from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.forge_errors import TRANSIENT_FOR_POLLS, ForgeError
 from ...core.scheduling import LaneStage
 from ...github.forge import Forge
 from ...project.config import Config
@@ -16,11 +16,6 @@ from .workers import Workers
 # Which waiting lanes can be resumed.
 
 AWAY = 60.0  # seconds before an unreachable forge is queried again
-TRANSIENT = (
-    ForgeErrorKind.UNAVAILABLE,
-    ForgeErrorKind.LIMIT,
-    ForgeErrorKind.UNRECOGNIZED,
-)  # of the query for all lanes; each lane also has its own
 
 
 def ready_without_forge(waits: Sequence[LaneState], now: float, base: str) -> set[str]:
@@ -44,7 +39,7 @@ def ready_lanes(
     try:
         marks = forge.watch(list(numbers))
     except ForgeError as error:
-        if error.kind not in TRANSIENT:
+        if error.kind not in TRANSIENT_FOR_POLLS:
             raise
         wait_until(max(error.until, now + AWAY))
         return ready

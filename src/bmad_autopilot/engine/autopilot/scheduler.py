@@ -8,6 +8,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from ...board.overview import EpicView
+from ...core.backoff import backoff
 from ...core.dependency_graph import DependencyGraph, build_graph, chain_lengths
 from ...core.estimates import CallEstimates, default_estimates, estimate_calls
 from ...core.scheduling import EpicCandidate, SlotRequest, next_epic_to_start, pick_request
@@ -122,6 +123,7 @@ class LanePriority:
 
 
 MAX_CRASHES = 3  # consecutive, of one lane
+MAX_PAUSE = 600.0
 PAUSE = 5.0  # seconds after the first crash; tripled each time
 
 
@@ -230,7 +232,7 @@ class LaneScheduler:
         """Seconds before the lane runs again."""
         with self._lock:
             times = self._crashes[lane]
-        return PAUSE * 3 ** (times - 1) if times else 0.0
+        return backoff(PAUSE, times, most=MAX_PAUSE, factor=3.0) if times else 0.0
 
     def has_changed(self) -> bool:
         """True once after a change: a slot may be free, or a lane has the merge turn."""

@@ -14,7 +14,7 @@ from ...core.errors import (
     ConflictError,
     UsageError,
 )
-from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.forge_errors import TRANSIENT_FOR_POLLS, ForgeError, ForgeErrorKind
 from ...core.run_ending import RunEnding
 from ...core.scheduling import EpicCandidate, LaneChoice, LaneStage, choose_lane, is_checkout_free
 from ...core.transitions import EpicPhase
@@ -37,7 +37,7 @@ from .checkouts import LaneCheckouts, check_forge, check_remote, require_base_br
 from .epics import Epics, EpicSearch, EpicStart, ProjectEpics, check_patterns
 from .lane_driver import EventListeners, LaneDriver
 from .lanes import ControlRequests, FailedStart, LaneState, LaneTable, RunFolders, strongest_request
-from .monitor import RESCAN, TRANSIENT, LaneMonitor
+from .monitor import RESCAN, LaneMonitor
 from .options import AutopilotOptions, Budgets
 from .ports import RunRegistry, SupervisorPorts
 from .reporter import EventReporter, LazyForge, LogFiles, OwnedRuns
@@ -354,7 +354,7 @@ class Supervisor:
 
     def _handle_failed_start(self, key: str, error: AutopilotError) -> None:
         """An unreachable forge affects all epics; any other error only this one."""
-        if isinstance(error, ForgeError) and error.kind in TRANSIENT:
+        if isinstance(error, ForgeError) and error.kind in TRANSIENT_FOR_POLLS:
             self._lane_table.cancel_start(key)
             self._search.postpone(error)
         else:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 from ...core.errors import AutopilotError
-from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.forge_errors import TRANSIENT_FOR_POLLS, ForgeError, ForgeErrorKind
 from ...core.run_ending import RunEnding
 from ...core.run_record import DeliveryRecord
 from ...git.git import RaceError
@@ -13,7 +13,7 @@ from ...github.forge import Pull
 from ..lane import LOCAL
 from ..observation import Loop
 from .branch_port import BranchMerge
-from .observe import PATIENCE, TRANSIENT, WORK_TREE
+from .observe import PATIENCE, WORK_TREE
 from .rounds import answer_count
 from .snapshot import DeliverySnapshot
 from .text import squash_message
@@ -37,7 +37,7 @@ def effect(
     except ForgeError as error:
         if error.is_race:
             loop.note("trouble", do=do, key=key, why=str(error), raced=True)
-        elif error.kind in (*TRANSIENT, ForgeErrorKind.UNRECOGNIZED, ForgeErrorKind.LOGIN):
+        elif error.kind in (*TRANSIENT_FOR_POLLS, ForgeErrorKind.LOGIN):
             loop.note("trouble", do=do, key=key, why=str(error))
             if error.kind is ForgeErrorKind.LOGIN:
                 stop_for_login(loop, error)

@@ -1,6 +1,7 @@
 """Observes a delivery: turns the snapshot of git and the forge into the facts of the transition table."""
 
 from ...core.answers import AnswerMeaning
+from ...core.backoff import backoff
 from ...core.errors import AutopilotError
 from ...core.facts import (
     BaseFact,
@@ -19,7 +20,7 @@ from ...core.facts import (
     TargetFact,
     ThreadsFact,
 )
-from ...core.forge_errors import ForgeError, ForgeErrorKind
+from ...core.forge_errors import TRANSIENT, ForgeError, ForgeErrorKind
 from ...core.run_record import CheckRecord, Data, DeliveryRecord, RunRecord
 from ...git.git import LockedError
 from ...github.forge import Pull, PullState
@@ -178,7 +179,6 @@ PATIENCE = 600.0  # seconds the repository may be blocked before a person is ask
 AGAIN = 60.0  # seconds before an unreachable forge is queried again
 ELSEWHERE = 600.0  # seconds between checks whether a merge into another branch has reached the base
 WORK_TREE = "work-tree"  # the effect that fails when the work tree is blocked
-TRANSIENT = (ForgeErrorKind.UNAVAILABLE, ForgeErrorKind.LIMIT)
 
 
 def observe_delivery(
@@ -245,12 +245,12 @@ def _settle_until(record: DeliveryRecord, now: float) -> float:
 def _settle_seconds(record: DeliveryRecord, name: str) -> float:
     """Doubled each time, so that a failing effect does not hold up other lanes."""
     times = int(record.failed_effects.get(name, {}).get("times", 0))
-    return SETTLES * float(2 ** min(max(times - 1, 0), 6))
+    return backoff(SETTLES, times, most=64 * SETTLES)
 
 
 def _race_pause(raced: Data) -> float:
     """None after the first race, then doubled each time."""
-    return min(2.0 ** (int(raced["times"]) - 1) - 1.0, AGAIN)
+    return min(backoff(1.0, int(raced["times"]), most=2 * AGAIN) - 1.0, AGAIN)
 
 
 def _forge_failure(lane: Lane, facts: Facts, error: ForgeError, now: float) -> DeliveryObservation:
