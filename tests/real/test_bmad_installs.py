@@ -1,16 +1,14 @@
 """What the real installer leaves is recognised: version, era, folders, and what to type."""
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from bmad_autopilot.io.toml_reader import scan_toml
 from bmad_autopilot.project.bmad_install import Era
-from bmad_autopilot.project.bmad_settings import TOML_LAYERS, merge_layers
+from bmad_autopilot.project.bmad_settings import merge_layers
 from bmad_autopilot.project.folders import BoardOrigin
 from bmad_autopilot.project.project import open_project
 from bmad_autopilot.project.skills import Skill, find_skills
@@ -118,12 +116,6 @@ def test_the_literal_output_folder_of_6_0_is_understood(unresolved: Path) -> Non
     assert "{output_folder}" in (unresolved / "_bmad/bmm/config.yaml").read_text()
     assert (unresolved / "{output_folder}").is_dir()
     check_folders(unresolved)
-
-
-def test_the_installers_toml_needs_no_parser(build: Path) -> None:
-    for name in TOML_LAYERS:
-        text = (build / "_bmad" / name).read_text()
-        assert scan_toml(text) == tomllib.loads(text)
 
 
 def test_merging_agrees_with_bmads_own_script(build: Path) -> None:
