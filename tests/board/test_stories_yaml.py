@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bmad_autopilot.board.stories_yaml import (
     StoryList,
-    find_listed_specs,
     find_story_lists,
     read_listed_dependencies,
     read_story_list,
@@ -90,23 +89,6 @@ def test_a_file_that_lists_no_stories_is_refused_with_its_line(text, line):
         read(text)
     assert caught.value.location is not None
     assert caught.value.location.line == line
-
-
-def test_spec_files_belong_to_the_longest_id(tmp_path: Path):
-    below = tmp_path / "stories"
-    below.mkdir()
-    for name in ("1-accounts.md", "1-again.md", "10-more.md", "2a-search.md", "x.md", "1-notes.txt"):
-        (below / name).write_text("x")
-    stories = read("- id: '1'\n- id: '10'\n- id: 2a\n- id: '3'\n").stories
-
-    found = find_listed_specs(str(tmp_path), stories)
-
-    assert {key: [Path(p).name for p in paths] for key, paths in found.items()} == {
-        "1": ["1-accounts.md", "1-again.md"],
-        "10": ["10-more.md"],
-        "2a": ["2a-search.md"],
-    }
-    assert find_listed_specs(str(tmp_path / "gone"), stories) == {}
 
 
 @given(

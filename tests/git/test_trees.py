@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bmad_autopilot.core.changes import ChangeKind, FileChange
 from bmad_autopilot.git import trees
 from bmad_autopilot.git.git import Git, GitError
-from bmad_autopilot.git.trees import MAX_FILE, changed_contents, diff_trees, read_file, read_versions, tree_without
+from bmad_autopilot.git.trees import MAX_FILE, changed_contents, diff_trees, read_file, read_versions
 from tests.support.repositories import ODD_NAMES, Repository, make_repository, odd_paths
 
 
@@ -95,34 +95,6 @@ def test_an_odd_name_renamed(repository: Repository) -> None:
     assert {change.kind for change in found} == {ChangeKind.RENAMED}
 
 
-def test_a_tree_without_some_paths(repository: Repository) -> None:
-    small = repository.tree()
-    for name in (*ODD_NAMES, "folder/a", "folder/b/c", "folder-like"):
-        repository.write(name, "x\n")
-    repository.commit()
-    repository.write("staged", "x\n")
-    repository.run("add", "staged")
-    left_out = [*ODD_NAMES, "folder", "folder-like", "not-there", "../out"]
-    assert tree_without(repository.git, "HEAD", left_out) == small
-    assert tree_without(repository.git, repository.tree(), []) == repository.tree()
-    assert repository.status() == ["A  staged"]
-
-
-def test_a_pattern_leaves_out_only_the_file_of_that_name(repository: Repository) -> None:
-    before = repository.tree()
-    repository.write("*", "x\n")
-    repository.commit()
-    assert tree_without(repository.git, "HEAD", ["*"]) == before
-
-
-def test_a_sparse_checkout_leaves_out_what_it_is_told(repository: Repository) -> None:
-    before = repository.tree()
-    repository.write("far/away", "x\n")
-    repository.commit()
-    repository.run("sparse-checkout", "set", "near")
-    assert tree_without(repository.git, "HEAD", ["far/away"]) == before
-
-
 def test_a_file_is_read_from_a_commit(repository: Repository) -> None:
     before = repository.head
     for name in ODD_NAMES:
@@ -153,9 +125,8 @@ def test_a_file_too_large_is_not_taken_for_missing(repository: Repository) -> No
 
 
 def test_a_revision_that_is_none_is_an_error(repository: Repository) -> None:
-    for call in (read_file, tree_without):
-        with pytest.raises(GitError):
-            call(repository.git, "no-such-branch", "x")
+    with pytest.raises(GitError):
+        read_file(repository.git, "no-such-branch", "x")
     with pytest.raises(GitError):
         diff_trees(repository.git, "HEAD", "no-such-branch")
 

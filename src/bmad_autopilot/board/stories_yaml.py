@@ -133,27 +133,6 @@ def _note(
     diagnostics.append(Diagnostic(severity, code, message, Location(text.path, line), hint))
 
 
-def find_listed_specs(folder: str, stories: tuple[ListedStory, ...]) -> dict[str, list[str]]:
-    """The spec files of each story: `<folder>/stories/<id>-<slug>.md`. If there are several, the user decides."""
-    below = os.path.join(folder, "stories")
-    try:
-        names = sorted(os.listdir(below))
-    except OSError:
-        return {}
-    ids = {story.id for story in stories}
-    found: dict[str, list[str]] = {}
-    for name in names:
-        if not name.endswith(".md"):
-            continue
-        parts = name[:-3].split("-")
-        for length in range(len(parts), 0, -1):
-            identifier = "-".join(parts[:length])
-            if identifier in ids:
-                found.setdefault(identifier, []).append(os.path.join(below, name))
-                break
-    return found
-
-
 # Dependencies between epics, from the stories.yaml files of spec folders.
 
 STORY_LIST_NAME = "stories.yaml"

@@ -4,7 +4,7 @@ import click
 
 from ..board.sprint_status import Row
 from ..board.sprint_status_writer import find_cell
-from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN, UsageError
+from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
 from ..core.statuses import DONE, PARKED, REVIEW, UNKNOWN
 from ..core.text import printable
 from ..views.terminal import Terminal, cut
@@ -13,10 +13,6 @@ from .context import ProjectFacts, find_story_drift, print_json, terminal
 from .next_step import workflow_of
 
 _WITHOUT_STEPS = {DONE: ": nothing to do", REVIEW: ": done once its checks pass, as its workflow has no review"}
-
-
-def not_yet(instead: str) -> UsageError:
-    return UsageError("running agents is not part of this version", hint=f"see what it would do: {instead}")
 
 
 def show_plan(

@@ -6,8 +6,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..core.changes import ChangeKind, ContentReader, FileChange
-from .git import Git, GitError, check_revision, is_inside, join_with_nul
-from .index import GITLINK, TreeEntry, parse_raw_diff, temporary_index
+from .git import Git, GitError, check_revision, is_inside
+from .index import GITLINK, TreeEntry, parse_raw_diff
 
 MAX_FILE = 1024 * 1024
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the same in every repository
@@ -57,21 +57,6 @@ def fingerprint(git: Git, tree: str, excluding: Iterable[str]) -> str:
     rows = git.ask("ls-tree", "-r", "-z", "--full-tree", tree).fields
     kept = [row for row in rows if row.partition("\t")[2] not in named]
     return sha1("\0".join(kept).encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
-
-
-def tree_without(git: Git, tree: str, paths: Iterable[str]) -> str:
-    """Hash of the tree without these files or folders."""
-    check_revision(tree)
-    named = [path for path in paths if is_inside(path)]
-    with temporary_index() as index:
-        git.ask("read-tree", tree, index=index)
-        if named:
-            options = ("-r", "-f", "-q", "--cached", "--ignore-unmatch")
-            # With a sparse checkout git would keep paths outside it; this index is not a checkout.
-            settings = ("core.sparseCheckout=false",)
-            listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
-            git.ask("rm", *options, *listed, feed=join_with_nul(named), index=index, settings=settings)
-        return git.ask("write-tree", index=index).text
 
 
 class Blob(NamedTuple):

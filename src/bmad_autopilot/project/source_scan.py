@@ -169,10 +169,6 @@ class FolderScan:
             self._cache[glob] = self._has(self._fill(glob))
         return self._cache[glob]
 
-    def matching_files(self, glob: str) -> list[str]:
-        """The files that match, relative to the project's top."""
-        return list(self._matching(self._fill(glob)))
-
     @cached_property
     def sources(self) -> bool:
         return has_sources(self.top, self._plans)
