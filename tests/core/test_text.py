@@ -58,5 +58,9 @@ def test_visible_drops_what_only_a_model_would_read() -> None:
     assert visible("a\u200bb\U000e0041c\u2028d\x1b[2mx") == "abc\ndx"
 
 
+def test_visible_marks_a_lone_surrogate() -> None:
+    assert visible("a\ud800b") == "a\ufffdb"
+
+
 def test_escapes_of_both_widths_are_removed() -> None:
     assert without_escapes("\x9b31mred\x1b[0m") == "red"
