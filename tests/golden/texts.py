@@ -12,13 +12,7 @@ from bmad_autopilot.core.stop_causes import CAUSE_MENUS
 from bmad_autopilot.engine import question_texts
 from bmad_autopilot.engine.delivery import questions as delivery_questions
 from bmad_autopilot.engine.flows import questions as flow_questions
-from bmad_autopilot.workflows.contract import (
-    AnsweredQuestion,
-    PausedAttempt,
-    PromptFiles,
-    PromptPoint,
-    StepContext,
-)
+from bmad_autopilot.workflows.agent_call import AnsweredQuestion, PausedAttempt, PromptContext, PromptPoint
 from bmad_autopilot.workflows.flows import built_in_flows
 from bmad_autopilot.workflows.prompts import (
     FlowHandoff,
@@ -33,9 +27,10 @@ from bmad_autopilot.workflows.standing_answers.planning import PLANNING
 from bmad_autopilot.workflows.workflow import FIX, FIX_ISSUES, PIPELINES, RETROSPECTIVE, FlowPart, Step
 from scripts import cause_tables, loop_diagram
 from tests.golden.capture import Section
+from tests.support.prompt_inputs import PromptInput, prompt_input
 
 VERSIONS = ("6.0.4", "6.10.0", "6.12.0")
-PLACES = PromptFiles("out", "out/sprint-status.yaml", "out/1-2-x.md", "0123abcd", "scratch")
+PLACES = PromptContext("out", "out/sprint-status.yaml", "out/1-2-x.md", "scratch")
 
 
 def commands(command: click.Command = bmad, parent: click.Context | None = None) -> Iterator[click.Context]:
@@ -78,45 +73,46 @@ def prompts() -> Iterator[Section]:
     for name, pipeline in PIPELINES.items():
         for step in (*pipeline.steps, pipeline.fix):
             for version in VERSIONS[1:]:
-                yield f"{name}, step {step.name}, BMAD {version}", build_prompt(_context(step, version))
+                yield f"{name}, step {step.name}, BMAD {version}", build_prompt(*_context(step, version))
     for step in (FIX, FIX_ISSUES, RETROSPECTIVE):
-        yield f"step {step.name}", build_prompt(_context(step))
+        yield f"step {step.name}", build_prompt(*_context(step))
     for step in TASK_WORKFLOW.steps:
-        yield f"tasks, step {step.name}", build_prompt(_context(step))
+        yield f"tasks, step {step.name}", build_prompt(*_context(step))
     for title, context in _histories():
-        yield title, build_prompt(context)
+        yield title, build_prompt(*context)
 
 
-def _context(step: Step, version: str = "6.10.0") -> StepContext:
+def _context(step: Step, version: str = "6.10.0") -> PromptInput:
     story = "epic-1" if step.name == "retrospective" else "1-2-x"
     invocation = f"/bmad-{step.skill}" if step.skill else None
-    return StepContext(step, story, PLACES, invocation, version, epic="1")
+    context = PLACES._replace(invocation=invocation, version=version)
+    return prompt_input(step, story, context, baseline="0123abcd", epic="1")
 
 
-def _histories() -> Iterator[tuple[str, StepContext]]:
+def _histories() -> Iterator[tuple[str, PromptInput]]:
     """What happened before, in each way that a prompt can tell it."""
     lean = PIPELINES["lean"]
     dev = _context(lean.fix)
-    yield "dev, after a review", dev._replace(review="Remark 1: no limit.\n```\nquoted\n```")
-    yield "dev, after failed checks", dev._replace(checks="FAILED tests/test_it.py")
-    yield "dev, after a failure", dev._replace(failure="the agent crashed: exit code 1")
-    yield "dev, cut short", dev._replace(cut_short=True)
-    yield "dev, in another language", dev._replace(language="French")
-    yield "dev, with own standing answers", dev._replace(extra=("Never add a dependency.",))
+    yield "dev, after a review", dev.having(review="Remark 1: no limit.\n```\nquoted\n```")
+    yield "dev, after failed checks", dev.having(checks="FAILED tests/test_it.py")
+    yield "dev, after a failure", dev.having(failure="the agent crashed: exit code 1")
+    yield "dev, cut short", dev.having(cut_short=True)
+    yield "dev, in another language", dev.having(language="French")
+    yield "dev, with own standing answers", dev.having(extra=("Never add a dependency.",))
     answers = (AnsweredQuestion("Which one?", "the second"), AnsweredQuestion("Why?", "because", "an hour later"))
     halfway = PausedAttempt("step 4", "step 3", ("src/a.py", "src/b.py"), answers)
-    yield "dev, after an answer", dev._replace(paused_attempt=halfway)
+    yield "dev, after an answer", dev.having(halfway=halfway)
     build = _context(PIPELINES["build"].steps[0], "6.12.0")
-    yield "build-auto, with a spec", build._replace(spec="out/spec.md")
-    yield "build-auto, with a spec folder", build._replace(spec_folder="out/specs")
-    issues = _context(FIX_ISSUES)._replace(story="epic-1.pr-1")
+    yield "build-auto, with a spec", build.having(spec="out/spec.md")
+    yield "build-auto, with a spec folder", build.having(spec_folder="out/specs")
+    issues = _context(FIX_ISSUES).having(story="epic-1.pr-1")
     points = (
         PromptPoint("T1", "About a.py, line 3:", "dana wrote:\nWhy?"),
         PromptPoint("T2", "About b.py:", "No.", True),
     )
-    yield "fix-issues, with points", issues._replace(points=points)
-    yield "fix-issues, in conflict", issues._replace(points=points[:1], in_conflict=True)
-    yield "fix-issues, with logs", issues._replace(logs=(PromptPoint("", "The check test:", "1 failed"),))
+    yield "fix-issues, with points", issues.having(points=points)
+    yield "fix-issues, in conflict", issues.having(points=points[:1], in_conflict=True)
+    yield "fix-issues, with logs", issues.having(logs=(PromptPoint("", "The check test:", "1 failed"),))
 
 
 def workflow_prompts() -> Iterator[Section]:
@@ -131,9 +127,9 @@ def workflow_prompts() -> Iterator[Section]:
         "run/variables.json",
         "run/output.md",
     )
-    yield "a workflow file's step", build_workflow_prompt(_context(step), passing)
+    yield "a workflow file's step", build_workflow_prompt(*_context(step), passing)
     own = step._replace(skill="create-architecture", persist=())
-    yield "a workflow file's step with a skill", build_workflow_prompt(_context(own), passing)
+    yield "a workflow file's step with a skill", build_workflow_prompt(*_context(own), passing)
     for flow in built_in_flows():
         for number, one in enumerate(flow.steps, 1):
             more = tuple(flow_paragraphs(one.flow, _ABOUT)) if isinstance(one.flow, FlowPart) else ()
@@ -142,7 +138,7 @@ def workflow_prompts() -> Iterator[Section]:
             )
             skill = one.flow.skills[0] if one.flow and one.flow.skills else one.skill
             context = _context(one._replace(skill=skill))
-            yield f"flow {flow.name}, step {number}, {one.name}", build_workflow_prompt(context, told)
+            yield f"flow {flow.name}, step {number}, {one.name}", build_workflow_prompt(*context, told)
 
 
 _ABOUT = FlowHandoff("_docs/_autopilot_state.md", ("One tenant per database",), "2 - middle", "run/sub-step.txt")

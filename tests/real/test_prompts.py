@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bmad_autopilot.workflows.contract import PromptFiles, StepContext
+from bmad_autopilot.workflows.agent_call import PromptContext
 from bmad_autopilot.workflows.prompts import build_prompt
 from bmad_autopilot.workflows.workflow import DEV
 from tests.real import clients
 from tests.real.attempts import offline_environment
 from tests.real.claude_server import Refuse, serve
+from tests.support.prompt_inputs import PromptInput, prompt_input
 
 pytestmark = pytest.mark.real
 
@@ -61,11 +62,16 @@ def nasty(base: Path) -> str:
     return "\n".join([*lines, "```", "@inside.txt", "```"])
 
 
-def step(text: str) -> StepContext:
-    files = PromptFiles("out", "out/sprint-status.yaml", "out/1-2-x.md", "0123abcd")
-    return StepContext(
-        DEV, "1-2-x", files, "/bmad-dev-story", "6.12.0", review=text, checks=text, failure=text, extra=(text,)
+def step(text: str) -> PromptInput:
+    context = PromptContext(
+        "out",
+        "out/sprint-status.yaml",
+        "out/1-2-x.md",
+        invocation="/bmad-dev-story",
+        version="6.12.0",
+        extra=(text,),
     )
+    return prompt_input(DEV, "1-2-x", context, baseline="0123abcd", review=text, checks=text, failure=text)
 
 
 def test_a_mention_reads_a_file_wherever_it_lies(program: Path, tmp_path: Path) -> None:
@@ -75,7 +81,7 @@ def test_a_mention_reads_a_file_wherever_it_lies(program: Path, tmp_path: Path) 
 
 
 def test_quoted_texts_read_and_run_nothing(program: Path, tmp_path: Path) -> None:
-    asked = ask(program, tmp_path, build_prompt(step(nasty(tmp_path))))
+    asked = ask(program, tmp_path, build_prompt(*step(nasty(tmp_path))))
     assert "The skill's own text." in asked
     assert "1-2-x.agent-state.json" in asked
     assert not any(mark in asked for mark in MARKS.values())

@@ -17,7 +17,7 @@ from bmad_autopilot.core.errors import AutopilotError, UsageError
 from bmad_autopilot.sim.agent import choose_habit, main, read_prompt, step_of
 from bmad_autopilot.sim.sample import BOARD, IMPLEMENTATION, make_sample, scripted_agent_command
 from bmad_autopilot.sim.workspace import AgentJob, FolderWorkspace
-from bmad_autopilot.workflows.contract import AnsweredQuestion, PausedAttempt, PromptFiles, StepContext
+from bmad_autopilot.workflows.agent_call import AnsweredQuestion, PausedAttempt, PromptContext
 from bmad_autopilot.workflows.prompts import build_prompt
 from bmad_autopilot.workflows.workflow import (
     BUILD,
@@ -31,6 +31,7 @@ from bmad_autopilot.workflows.workflow import (
     Step,
 )
 from tests.support.bmad_project import CommandResult, git
+from tests.support.prompt_inputs import prompt_input
 
 KEY = "1-1-list-accounts"
 CODE = "src/ledger/list_accounts.py"
@@ -49,11 +50,12 @@ def sample(template: Path, tmp_path: Path) -> Path:
 
 
 def prompt(folder: Path, step: Step, *, story: str = KEY, **told: object) -> str:
-    files = PromptFiles(str(folder / IMPLEMENTATION), str(folder / BOARD))
     invocation = f"/bmad-{step.skill}" if step.skill else None
     if step == VALIDATE:
         invocation = "/bmad-create-story validate"
-    return build_prompt(StepContext(step, story, files, invocation, version="6.10.0", **told))  # type: ignore[arg-type]
+    paths = str(folder / IMPLEMENTATION), str(folder / BOARD)
+    context = PromptContext(*paths, invocation=invocation, version="6.10.0")
+    return build_prompt(*prompt_input(step, story, context, **told))
 
 
 def call(folder: Path, text: str, *options: str, environment: dict[str, str] | None = None) -> CommandResult:
@@ -96,7 +98,7 @@ def test_what_happened_before_is_understood(sample: Path) -> None:
         review="First point\n```text\nanswered: a trap\n```",
         checks="351 != 350",
         failure="It crashed",
-        paused_attempt=PausedAttempt(answers=(answered, AnsweredQuestion("Sure?", "yes"))),
+        halfway=PausedAttempt(answers=(answered, AnsweredQuestion("Sure?", "yes"))),
     )
     job = read_prompt(text, str(sample))
     assert job.answers == ("leave them out", "yes")

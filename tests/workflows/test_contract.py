@@ -13,10 +13,9 @@ from bmad_autopilot.core.errors import UsageError
 from bmad_autopilot.core.step_output import StepOutput
 from bmad_autopilot.core.stop_causes import BlockReason
 from bmad_autopilot.project.config import MAX_ANSWERS
+from bmad_autopilot.workflows.agent_call import PromptContext
 from bmad_autopilot.workflows.contract import (
     MAX_LINES,
-    PromptFiles,
-    StepContext,
     agent_state_path,
     build_contract,
     inline,
@@ -26,17 +25,23 @@ from bmad_autopilot.workflows.contract import (
 )
 from bmad_autopilot.workflows.standing_answers.lookup import SKILL_ANSWERS
 from bmad_autopilot.workflows.workflow import BUILD, CODE_REVIEW, CREATE, DEV, FIX, RETROSPECTIVE, STEPS, Step
+from tests.support.prompt_inputs import prompt_input
 
 FOLDER = "_bmad-output/implementation-artifacts"
-FILES = PromptFiles(FOLDER, f"{FOLDER}/sprint-status.yaml", f"{FOLDER}/1-2-sign-in.md", "0123abcd")
+CONTEXT = PromptContext(
+    FOLDER,
+    f"{FOLDER}/sprint-status.yaml",
+    f"{FOLDER}/1-2-sign-in.md",
+    invocation="/bmad-x",
+    version="6.12.0",
+)
 OWN = Step("mine", "qa", prompt="Look at {story}.", owes=StepOutput.VERDICT)
 ALL_STEPS = [*STEPS.values(), FIX, RETROSPECTIVE, OWN]
 each_step = pytest.mark.parametrize("step", ALL_STEPS, ids=[step.name for step in ALL_STEPS])
 
 
 def told(step: Step = DEV, **parts: Any) -> str:
-    context = StepContext(step, "1-2-sign-in", FILES, "/bmad-x", "6.12.0")
-    return build_contract(context._replace(**parts))
+    return build_contract(*prompt_input(step, "1-2-sign-in", CONTEXT, baseline="0123abcd").having(**parts))
 
 
 def example_of(text: str) -> dict[str, Any]:
@@ -99,25 +104,25 @@ def test_only_the_reviewer_gives_a_verdict() -> None:
 
 def test_files_are_named() -> None:
     text = told()
-    for place in (FILES.board, FILES.story, FILES.implementation, FILES.baseline):
+    for place in (CONTEXT.board, CONTEXT.story_file, CONTEXT.implementation, "0123abcd"):
         assert f"`{place}`" in text
-    unwritten = told(CREATE, files=FILES._replace(story=None, baseline=None))
+    unwritten = told(CREATE, story_file=None, baseline=None)
     assert f"for you to write: `{FOLDER}/1-2-sign-in.md`" in unwritten
     assert "baseline commit;" not in unwritten
 
 
 def test_a_build_writes_a_spec_and_no_story_file() -> None:
-    text = told(BUILD, files=FILES._replace(story=None))
+    text = told(BUILD, story_file=None)
     assert f"- spec, for you to write: `{FOLDER}/spec-1-2-sign-in.md`" in text
     assert "- story file" not in text
     begun = told(BUILD, spec="out/spec-1-2-other.md")
     assert "- spec: `out/spec-1-2-other.md`" in begun
-    assert f"- story file: `{FILES.story}`" in begun
+    assert f"- story file: `{CONTEXT.story_file}`" in begun
     assert "- spec" not in told(BUILD, spec_folder="specs/spec-login")
 
 
 def test_a_retrospective_is_about_an_epic() -> None:
-    text = told(RETROSPECTIVE, story="epic-1", files=FILES._replace(story=None))
+    text = told(RETROSPECTIVE, story="epic-1", story_file=None)
     assert "- epic: `epic-1`" in text
     assert "story file" not in text.split("Standing answers")[0]
 

@@ -25,7 +25,8 @@ from ..agents.start import claim_attempt
 from ..core.errors import EXIT_DONE, EXIT_FAILED, AutopilotError
 from ..core.text import printable
 from ..engine.collect import FinishedCall, finalize_call
-from ..engine.start_agent import AgentJob, prepare_call, start_call
+from ..engine.ports import AgentCall, CallId
+from ..engine.start_agent import prepare_call, start_call
 from ..engine.waiting import FileWatch
 from ..io.files import read_bytes
 from ..io.processes import Probe, run_probe
@@ -91,9 +92,9 @@ def start_trial(folder: str, name: str, model: str | None, root: Root, config: C
         "Then stop. Do nothing else, and ask nothing: nobody is here to answer.\n"
     )
     name = f"agent-test-{word}"
-    job = AgentJob(uuid.uuid4().hex, project, STEP, "hello", name, prompt, branch="main", seconds=SECONDS)
-    prepared = prepare_call(job)
-    with claim_attempt(f"{folder}/attempt", prepared.worktree) as claim:
+    call = AgentCall(CallId(1, STEP.name, 1), "hello", STEP, name=name, branch="main", seconds=SECONDS)
+    prepared = prepare_call(project, call, prompt, attempt=uuid.uuid4().hex)
+    with claim_attempt(f"{folder}/attempt", tree) as claim:
         return Trial(folder, word, config, start_call(claim, prepared))
 
 

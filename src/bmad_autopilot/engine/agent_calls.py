@@ -6,7 +6,7 @@ from ..board.sprint_status import Row
 from ..core.run_record import CallRecord, RunRecord, StepRecord, StoryRecord
 from ..core.statuses import RowKind
 from ..gates.scope import MovedRow, moved_rows_of_other_epics, restored_status, with_restored_rows
-from ..workflows.contract import AnsweredQuestion, PausedAttempt
+from ..workflows.agent_call import AnsweredQuestion, PausedAttempt
 from ..workflows.workflow import FIX_ISSUES, RETROSPECTIVE, Step
 from .call_outcome import judge_call
 from .commits import calls_of, handed_over, last_own_commit
@@ -100,6 +100,9 @@ def _order(loop: Loop, call: CallId, story: StoryRecord, step: Step, record: Ste
         artefacts=tuple(
             (str(one["name"]), str(one["path"])) for made in loop.run.checkpoints for one in made["artefacts"]
         ),
+        name=f"bmad-{story.key}-{call.number}-{call.attempt}",
+        branch=loop.lane.branch,
+        epic=loop.lane.epic or "",
     )
 
 

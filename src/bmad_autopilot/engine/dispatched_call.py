@@ -41,7 +41,7 @@ from .collect import FinishedCall, finalize_call, paths_changed_by, read_finishe
 from .lane import Lane
 from .policy import check_commands
 from .ports import AgentCall, CallId, WorktreeSnapshot
-from .start_agent import AgentJob, build_prompt, command_environment, prepare_call, skill_for, start_call
+from .start_agent import build_prompt, command_environment, prepare_call, scratch_folder, skill_for, start_call
 from .story_paths import (
     METADATA,
     OLD_VERDICT,
@@ -145,25 +145,25 @@ def start_task(task: DispatchedTask) -> str:
     skill = skill_for(task.project, task.step)
     git = Git(task.project.root.checkout)
     ensure_excludes(task.project.root)
-    job = AgentJob(
-        uuid.uuid4().hex,
-        task.project,
-        task.step,
+    call = AgentCall(
+        CallId(1, task.step.name, 1),
         task.story,
-        task.name,
+        task.step,
+        baseline=current_head(git),
+        name=task.name,
         branch=task.branch or current_branch(git),
-        skill=skill,
         seconds=task.seconds,
     )
+    attempt = uuid.uuid4().hex
     run = make_run(runs_folder(task.project.root.path), SESSION, task.step.name, time.time())
     folder = attempt_folder(run, 1, task.step.name, 1)
 
     evidence = StoryEvidence(task.project, task.story)
-    prompt = build_prompt(job, evidence.story_paths, baseline=current_head(git))
+    prompt = build_prompt(task.project, call, evidence.story_paths, skill, scratch_folder(attempt))
 
     try:
-        prepared = prepare_call(job._replace(prompt=prompt))
-        with claim_attempt(folder, prepared.worktree) as claim:
+        prepared = prepare_call(task.project, call, prompt, attempt=attempt, skill=skill)
+        with claim_attempt(folder, task.project.root.checkout) as claim:
             _set_in_progress(task)
             save_before_call(folder, evidence.story_paths, task.project.root.checkout)
             write_atomic(f"{folder}/{BRANCH}", (current_branch(git) or "").encode(), durable=False)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ..agents.adapter import AttemptVerdict
 from ..board.sprint_status import Row
 from ..core.run_record import CheckRecord, RunRecord
-from ..workflows.contract import PausedAttempt, PromptPoint
+from ..workflows.agent_call import AgentCall as AgentCall
+from ..workflows.agent_call import CallId as CallId
 from ..workflows.workflow import Step
 from .lane import Lane
 
@@ -32,49 +33,12 @@ class WorktreeSnapshot(NamedTuple):
     code: str | None  # the same without the board, the story's own file and our state files
 
 
-class CallId(NamedTuple):
-    """One agent call of a run, and the name of its folder."""
-
-    number: int  # of the step in the run
-    step: str
-    attempt: int
-
-
 class AgentChoice(NamedTuple):
     """The agent chosen for a step."""
 
     agent: str
     until: float = 0.0  # its account is rate-limited until then and no fallback is available; 0: usable now
     fallback_problem: str = ""  # why the configured fallback cannot be used
-
-
-class AgentCall(NamedTuple):
-    """One agent call: its purpose and the inputs of its prompt."""
-
-    id: CallId
-    story: str  # the story's key; of a retrospective the epic's
-    step: Step
-    baseline: str | None = None
-    head: str | None = None  # our last commit for the story, else the baseline: HEAD must still descend from it
-    tree: str | None = None  # the story's work tree before its first call
-    code: str | None = None
-    current_tree: str | None = None  # the work tree at the last observation, where one was taken
-    review: str = ""  # the changes that the last review requested
-    checks: str = ""  # output of the project's failed checks
-    failure: str = ""  # what went wrong in the last call of the same step
-    cut_short: bool = False  # a limit or a transient fault ended the previous call
-    halfway: PausedAttempt | None = None
-    dollars: float | None = None  # what is left of the run's cap
-    time_limit_factor: int = 1  # multiplies the usual time limit
-    calls: tuple[CallId, ...] = ()  # the story's calls so far, including this one
-    handed_over: tuple[CallId, ...] = ()  # the calls after which a person took the story over
-    points: tuple[PromptPoint, ...] = ()  # review comments on the pull request
-    logs: tuple[PromptPoint, ...] = ()  # logs of its failed checks
-    in_conflict: bool = False  # the points are files with merge conflicts
-    must_change: bool = False  # checks have failed: only a change can fix that
-    variables: Mapping[str, Any] = {}  # the run's variables so far
-    artefacts: tuple[tuple[str, str], ...] = ()  # of earlier steps: step, and path in the run's folder
-    agent: str = ""  # empty: the agent of the step's role
 
 
 class LaneQuestion(NamedTuple):

@@ -22,7 +22,7 @@ from ..runs.agent_state import AgentState, read_agent_state
 from ..runs.index import unfinished_runs
 from ..runs.layout import runs_folder
 from ..runs.legacy_state import COMMANDS, ForeignRun, find_foreign_run
-from ..workflows.contract import AnsweredQuestion, PausedAttempt
+from ..workflows.agent_call import AnsweredQuestion, PausedAttempt
 from ..workflows.selection import workflow_for_project
 from .lane import Lane, lane_from_json
 from .observation import statuses_of, stories_of

@@ -27,8 +27,8 @@ from ..project.lane_venv import lane_environment
 from ..project.project import Project
 from ..project.root import Root
 from ..project.skills import Skill
-from ..workflows.contract import PausedAttempt, PromptFiles, PromptPoint, StepContext
-from ..workflows.prompts import build_prompt as prompts_build_prompt
+from ..workflows.agent_call import AgentCall, PromptContext
+from ..workflows.prompts import build_prompt as build_story_prompt
 from ..workflows.workflow import BUILD, Step
 from .ports import AgentChoice
 from .story_paths import StoryPaths
@@ -82,39 +82,9 @@ SNAPSHOT_TRIES = 3  # tries to read the work tree before a call, if git fails
 _AUTHOR = re.compile(r"(?P<name>[^<>\n]+) <(?P<email>[^<>\n]+)> ")
 
 
-class AgentJob(NamedTuple):
-    """One step of one story, for one agent call."""
-
-    id: str  # of the attempt
-    project: Project
-    step: Step
-    story: str
-    name: str  # of the instance
-    prompt: str = ""
-    branch: str = ""
-    skill: Skill | None = None
-    resume: str | None = None
-    seconds: float = 0.0  # time limit; 0: the project's
-    dollars: float | None = None  # cost cap, for clients that support one
-    agent: str = ""  # empty: the agent of the step's role
-
-    @property
-    def agent_name(self) -> str:
-        return self.agent or self.project.config.agent_of(self.step.role)
-
-    @property
-    def model(self) -> str | None:
-        """A role's model belongs to its own agent: a fallback client would not know it."""
-        config, role = self.project.config, self.step.role
-        return config.roles[role].model if self.agent_name == config.agent_of(role) else None
-
-    @property
-    def private(self) -> str:
-        return attempt_temp_folder(self.id)
-
-    @property
-    def scratch(self) -> str:
-        return f"{self.private}/tmp"  # noqa: S108 (below a folder of the attempt's own)
+def scratch_folder(attempt: str) -> str:
+    """The folder for the agent's temporary files, below the attempt's own."""
+    return f"{attempt_temp_folder(attempt)}/tmp"  # noqa: S108 (below a folder of the attempt's own)
 
 
 class AccountParked(AutopilotError):
@@ -147,41 +117,48 @@ def _refuse_while_parked(agent: str) -> None:
 class PreparedCall(NamedTuple):
     """A call that nothing in the project's settings or on this machine refuses."""
 
-    job: AgentJob
     spec: CallSpec
     command: AgentCommand
     environment: dict[str, str]
+    prompt: str
+    limits: TimeLimits
+    other_worktrees: tuple[str, ...] = ()
 
-    @property
-    def worktree(self) -> str:
-        return self.spec.worktree
 
-
-def prepare_call(job: AgentJob) -> PreparedCall:
-    """AccountParked, UsageError: it cannot be started."""
-    project, config = job.project, job.project.config
-    agent = find_agent(job.agent_name, config.agents)
+def prepare_call(
+    project: Project, call: AgentCall, prompt: str, *, attempt: str, skill: Skill | None = None
+) -> PreparedCall:
+    """`attempt`: its id. AccountParked, UsageError: it cannot be started."""
+    config, root, role = project.config, project.root, call.step.role
+    agent = find_agent(call.agent or config.agent_of(role), config.agents)
     _refuse_while_parked(agent.name)
-    launcher = _launcher(project, job.step.role, job.agent_name)
-    request = _request(job, launcher)
-    environment = _environment(job, agent, launcher)
-    command, stop = _build_call(agent, request, launcher, job.id, environment)
-    return PreparedCall(job, _spec(job, agent, request, launcher, stop), command, environment)
+    launcher = _launcher(project, role, agent.name)
+    request = _request(project, call, agent, prompt, attempt, skill, launcher)
+    environment = _environment(project, agent, attempt, launcher)
+    command, stop = _build_call(agent, request, launcher, attempt, environment)
+    seconds = (call.seconds or config.story_timeout_cap * 60.0) * call.time_limit_factor
+    return PreparedCall(
+        _spec(call, attempt, agent, request, launcher, stop),
+        command,
+        environment,
+        prompt,
+        TimeLimits(seconds, config.stall_limit * 60),
+        (root.path,) if root.is_linked else (),
+    )
 
 
 def start_call(claim: AttemptClaim, prepared: PreparedCall) -> CallSpec:
     """Start the claimed attempt. The work tree is recorded last: what the caller changed is not the agent's."""
-    job, config, root = prepared.job, prepared.job.project.config, prepared.job.project.root
-    found = _take_snapshot(prepared.worktree, prepared.environment, f"{claim.folder}/index")
+    found = _take_snapshot(prepared.spec.worktree, prepared.environment, f"{claim.folder}/index")
     return start_attempt(
         claim,
         replace(prepared.spec, tree=found.tree, head=found.head),
         prepared.command,
         environment=prepared.environment,
-        limits=TimeLimits((job.seconds or config.story_timeout_cap * 60), config.stall_limit * 60),
-        prompt=job.prompt,
+        limits=prepared.limits,
+        prompt=prepared.prompt,
         secrets=environment_secrets(os.environ),
-        other_worktrees=[root.path] if root.is_linked else [],
+        other_worktrees=prepared.other_worktrees,
     )
 
 
@@ -200,8 +177,16 @@ def _take_snapshot(worktree: str, environment: dict[str, str], index: str) -> tr
     )
 
 
-def _request(job: AgentJob, launcher: Launcher | None) -> AgentRequest:
-    config, worktree = job.project.config, job.project.root.checkout
+def _request(
+    project: Project,
+    call: AgentCall,
+    agent: Agent,
+    prompt: str,
+    attempt: str,
+    skill: Skill | None,
+    launcher: Launcher | None,
+) -> AgentRequest:
+    config, worktree, role = project.config, project.root.checkout, call.step.role
     permissions = permissions_for(
         resolve_commands(worktree, config.commands),
         allow=config.allowed,
@@ -210,48 +195,52 @@ def _request(job: AgentJob, launcher: Launcher | None) -> AgentRequest:
         checkout=worktree,
     )
     return AgentRequest(
-        prompt=job.prompt,
+        prompt=prompt,
         session=str(uuid.uuid4()),
         worktree=worktree,
-        skill=_listed_name(job.skill) if job.skill else None,
-        model=job.model,
-        max_dollars=job.dollars,
-        resume=job.resume,
+        skill=_listed_name(skill) if skill else None,
+        # A role's model belongs to its own agent: a fallback client would not know it.
+        model=config.roles[role].model if agent.name == config.agent_of(role) else None,
+        max_dollars=call.dollars,
         permissions=permissions,
-        name=job.name,
-        branch=job.branch,
-        story=job.story,
-        scratch="" if launcher else job.scratch,
+        name=call.name,
+        branch=call.branch,
+        story=call.story,
+        scratch="" if launcher else scratch_folder(attempt),
     )
 
 
-def _environment(job: AgentJob, agent: Agent, launcher: Launcher | None) -> dict[str, str]:
+def _environment(project: Project, agent: Agent, attempt: str, launcher: Launcher | None) -> dict[str, str]:
     environment = agent_environment(
         os.environ,
         variables=(*agent.variables, *(launcher.variables if launcher else ())),
-        pass_through=job.project.config.passed,
-        temp_folder=job.private,
-        identity=_identity(agent, job.project.root.checkout),
+        pass_through=project.config.passed,
+        temp_folder=attempt_temp_folder(attempt),
+        identity=_identity(agent, project.root.checkout),
     )
-    return lane_environment(environment, job.project.root)
+    return lane_environment(environment, project.root)
 
 
 def _spec(
-    job: AgentJob, agent: Agent, request: AgentRequest, launcher: Launcher | None, stop: tuple[str, ...]
+    call: AgentCall,
+    attempt: str,
+    agent: Agent,
+    request: AgentRequest,
+    launcher: Launcher | None,
+    stop: tuple[str, ...],
 ) -> CallSpec:
     return CallSpec(
-        id=job.id,
+        id=attempt,
         agent=agent.name,
-        step=job.step.name,
-        story=job.story,
-        session=request.resume or request.session,
+        step=call.step.name,
+        story=call.story,
+        session=request.session,
         worktree=request.worktree,
         argv=(),
         created_at=time.time(),
-        name=job.name,
-        role=job.step.role,
+        name=call.name,
+        role=call.step.role,
         model=request.model,
-        resume=request.resume,
         launcher=launcher.name if launcher else None,
         skill=request.skill,
         stop=stop,
@@ -315,45 +304,28 @@ def _listed_name(skill: Skill) -> str:
 
 
 def build_prompt(
-    job: AgentJob,
-    story_paths: StoryPaths,
-    *,
-    baseline: str | None,
-    epic: str = "",
-    review: str = "",
-    checks: str = "",
-    failure: str = "",
-    cut_short: bool = False,
-    halfway: PausedAttempt | None = None,
-    points: tuple[PromptPoint, ...] = (),
-    logs: tuple[PromptPoint, ...] = (),
-    in_conflict: bool = False,
+    project: Project, call: AgentCall, story_paths: StoryPaths, skill: Skill | None, scratch: str
 ) -> str:
-    project = job.project
-    is_build = job.step.skill == BUILD.skill
+    is_build = call.step.skill == BUILD.skill
     # The review and the fix of a build use its spec as the story file.
     story = story_paths.story if is_build else story_paths.story or story_paths.spec
-    files = PromptFiles(project.folders.implementation, story_paths.board, story, baseline, job.scratch)
-    return prompts_build_prompt(
-        StepContext(
-            job.step,
-            job.story,
-            files,
-            invocation=job.skill.invocation if job.skill else None,
-            version=project.bmad.version or "",
-            language=project.language,
-            epic=epic,
-            spec=story_paths.spec if is_build else None,
-            review=review,
-            checks=checks,
-            failure=failure,
-            cut_short=cut_short,
-            paused_attempt=halfway,
-            points=points,
-            logs=logs,
-            in_conflict=in_conflict,
-            extra=project.config.answers_of(job.step.skill),
-        )
+    context = prompt_context(project, call, skill, scratch, story_paths.board)
+    return build_story_prompt(
+        call, context._replace(story_file=story, spec=story_paths.spec if is_build else None)
+    )
+
+
+def prompt_context(
+    project: Project, call: AgentCall, skill: Skill | None, scratch: str, board: str = ""
+) -> PromptContext:
+    return PromptContext(
+        project.folders.implementation,
+        board,
+        scratch=scratch,
+        invocation=skill.invocation if skill else None,
+        version=project.bmad.version or "",
+        language=project.language,
+        extra=project.config.answers_of(call.step.skill),
     )
 
 

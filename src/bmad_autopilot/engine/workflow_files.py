@@ -152,7 +152,7 @@ def start_command(folder: str, project: Project, order: AgentCall, run: str) -> 
         worktree=worktree,
         argv=(),
         created_at=time.time(),
-        name=f"bmad-{order.story}-{order.id.number}-{order.id.attempt}",
+        name=order.name,
         role=COMMAND,
     )
     with claim_attempt(folder, spec.worktree) as claim:

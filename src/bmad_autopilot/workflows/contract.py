@@ -4,77 +4,16 @@ and standing answers."""
 import json
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..core.step_output import StepOutput
 from ..core.stop_causes import BlockReason
 from ..core.text import clip, visible
 from ..project.config import MAX_ANSWER, MAX_ANSWERS
+from .agent_call import AgentCall, PromptContext
 from .standing_answers import SkillAnswer
 from .standing_answers.lookup import answers_for
-from .workflow import BUILD, DEV, FIX, RETROSPECTIVE, Step
-
-# The data a prompt is built from.
-
-
-class PromptFiles(NamedTuple):
-    """The paths an agent is given: absolute, or relative to its worktree."""
-
-    implementation: str
-    board: str
-    story: str | None = None  # None: this step writes it
-    baseline: str | None = None  # the commit at which the story began
-    scratch: str | None = None  # for temporary files; removed with the attempt
-
-
-class AnsweredQuestion(NamedTuple):
-    """A question of an earlier attempt, with the user's answer."""
-
-    question: str
-    answer: str
-    context: str = ""
-
-
-class PausedAttempt(NamedTuple):
-    """An earlier attempt that stopped to ask, as described in its agent-state file."""
-
-    blocked_at: str = ""
-    last_completed: str = ""
-    artifacts: tuple[str, ...] = ()
-    answers: tuple[AnsweredQuestion, ...] = ()
-
-
-class PromptPoint(NamedTuple):
-    """One point of review feedback, a file in conflict or a failed check, as shown in a prompt."""
-
-    name: str  # T1, T2 …
-    title: str  # the subject, written by the reviewer like the text
-    text: str  # the reviewer's text, verbatim
-    is_decided: bool = False  # the user has decided that it is to be done
-    since: str = ""  # only commits after this one can settle the point; empty: no existing commit can
-
-
-class StepContext(NamedTuple):
-    step: Step
-    story: str  # the story's key; for a retrospective the epic's
-    files: PromptFiles
-    invocation: str | None = None  # what starts the step's skill in this client; None: the step has no skill
-    version: str = ""  # of BMAD
-    language: str = ""  # the project's communication_language
-    epic: str = ""  # the number of the story's epic
-    spec: str | None = None  # build-auto: an existing spec to continue
-    spec_folder: str | None = None  # build-auto: the folder of the stories.yaml that defines the story
-    review: str = ""  # the last review's summary, if it requested changes
-    checks: str = ""  # the output of the project's checks, if they failed
-    failure: str = ""  # what went wrong in the last attempt at this step
-    cut_short: bool = False  # the last attempt was interrupted, and its work is still in the tree
-    paused_attempt: PausedAttempt | None = None
-    points: tuple[PromptPoint, ...] = ()  # review feedback on a pull request, or files in conflict
-    in_conflict: bool = False
-    logs: tuple[PromptPoint, ...] = ()  # of a pull request's failed checks
-    extra: tuple[str, ...] = ()  # the user's own standing answers
-
+from .workflow import BUILD, DEV, FIX, RETROSPECTIVE
 
 # Quoting untrusted text in a prompt: as data, without anything that a client would act on.
 
@@ -177,51 +116,51 @@ def threads_path(folder: str, key: str) -> str:
     return f"{folder}/{_checked_file_name(key)}.threads.json"
 
 
-def new_story_path(context: StepContext) -> str:
+def new_story_path(call: AgentCall, context: PromptContext) -> str:
     """The path for a story that has no file yet."""
-    return f"{context.files.implementation}/{_checked_file_name(context.story)}.md"
+    return f"{context.implementation}/{_checked_file_name(call.story)}.md"
 
 
-def _new_spec_path(context: StepContext) -> str:
+def _new_spec_path(call: AgentCall, context: PromptContext) -> str:
     """The path for a build's spec: the skill's naming, with the story's number first so that we find it."""
-    return f"{context.files.implementation}/spec-{_checked_file_name(context.story)}.md"
+    return f"{context.implementation}/spec-{_checked_file_name(call.story)}.md"
 
 
-def build_contract(context: StepContext) -> str:
+def build_contract(call: AgentCall, context: PromptContext) -> str:
     whole = _UNATTENDED.format(what="Go through the whole workflow")
-    parts = [whole, _file_list(context), _question_rules(context)]
-    if context.step.owes is StepOutput.VERDICT:
-        parts.append(_verdict_rules(context))
-    if context.points:
-        path = threads_path(context.files.implementation, context.story)
+    parts = [whole, _file_list(call, context), _question_rules(call, context)]
+    if call.step.owes is StepOutput.VERDICT:
+        parts.append(_verdict_rules(call, context))
+    if call.points:
+        path = threads_path(context.implementation, call.story)
         parts.append(
-            _ANSWERS.format(path=inline(path, MAX_PATH), names=", ".join(one.name for one in context.points))
+            _ANSWERS.format(path=inline(path, MAX_PATH), names=", ".join(one.name for one in call.points))
         )
-    return "\n\n".join([*parts, _limit_rules(context), *_standing_answers(context)])
+    return "\n\n".join([*parts, _limit_rules(call, context), *_standing_answers(call, context)])
 
 
-def build_workflow_contract(context: StepContext) -> str:
+def build_workflow_contract(call: AgentCall, context: PromptContext) -> str:
     """The contract for a step of a workflow file: no board, no story, no verdict."""
     limits = _LIMITS.format(commits=_COMMITS, board=_BOARD, scratch=_scratch_rule(context))
     whole = _UNATTENDED.format(what="Do this whole step, and no other,")
-    return "\n\n".join([whole, _question_rules(context), limits, *_standing_answers(context)])
+    return "\n\n".join([whole, _question_rules(call, context), limits, *_standing_answers(call, context)])
 
 
-def _standing_answers(context: StepContext) -> Iterable[str]:
-    rules = [*(inline(line, MAX_ANSWER) for line in context.extra[:MAX_ANSWERS]), *_answer_rules(context)]
+def _standing_answers(call: AgentCall, context: PromptContext) -> Iterable[str]:
+    rules = [*(inline(line, MAX_ANSWER) for line in context.extra[:MAX_ANSWERS]), *_answer_rules(call, context)]
     if rules:
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1))
         yield f"Standing answers, for where the skill would stop and ask; the first that fits holds:\n{listed}"
 
 
-def _verdict_rules(context: StepContext) -> str:
-    path = review_path(context.files.implementation, context.story)
+def _verdict_rules(call: AgentCall, context: PromptContext) -> str:
+    path = review_path(context.implementation, call.story)
     text = _VERDICT.format(path=inline(path, MAX_PATH))
-    return f"{text}\n{_VERDICTS_STATUS}" if context.step.skill else text
+    return f"{text}\n{_VERDICTS_STATUS}" if call.step.skill else text
 
 
-def _limit_rules(context: StepContext) -> str:
-    if context.step.skill is None:
+def _limit_rules(call: AgentCall, context: PromptContext) -> str:
+    if call.step.skill is None:
         commits, board = "Do not commit.", "Leave the board and the story's status alone."
     else:
         commits = "Commit only where the\n  skill does."
@@ -231,49 +170,51 @@ def _limit_rules(context: StepContext) -> str:
     return _LIMITS.format(commits=commits, board=board, scratch=_scratch_rule(context))
 
 
-def _scratch_rule(context: StepContext) -> str:
+def _scratch_rule(context: PromptContext) -> str:
     """Name the path itself: a client may refuse to write to a path given by a variable."""
-    if context.files.scratch is None:
+    if context.scratch is None:
         return " Outside this working folder write nothing."
-    where = inline(context.files.scratch, MAX_PATH)
+    where = inline(context.scratch, MAX_PATH)
     return (
         f" Temporary files go into `{where}`, by just this\n"
         "  path; outside it and this working folder write nothing."
     )
 
 
-def _file_list(context: StepContext) -> str:
-    files, key = context.files, inline(context.story)
-    is_story = context.step.name != RETROSPECTIVE.name
-    entries = {"story" if is_story else "epic": key, "board": files.board}
-    if files.story:
-        entries["story file"] = files.story
-    elif is_story and context.step.skill != BUILD.skill:
-        entries["story file, for you to write"] = new_story_path(context)
-    if context.step.skill == BUILD.skill and not context.spec_folder:
-        entries["spec" if context.spec else "spec, for you to write"] = context.spec or _new_spec_path(context)
-    entries["folder of such files"] = files.implementation
-    if files.baseline:
-        entries["baseline commit; the story's work is what changed since"] = files.baseline
+def _file_list(call: AgentCall, context: PromptContext) -> str:
+    key = inline(call.story)
+    is_story = call.step.name != RETROSPECTIVE.name
+    entries = {"story" if is_story else "epic": key, "board": context.board}
+    if context.story_file:
+        entries["story file"] = context.story_file
+    elif is_story and call.step.skill != BUILD.skill:
+        entries["story file, for you to write"] = new_story_path(call, context)
+    if call.step.skill == BUILD.skill and not context.spec_folder:
+        entries["spec" if context.spec else "spec, for you to write"] = context.spec or _new_spec_path(
+            call, context
+        )
+    entries["folder of such files"] = context.implementation
+    if call.baseline:
+        entries["baseline commit; the story's work is what changed since"] = call.baseline
     return "Files:\n" + "\n".join(f"- {name}: `{inline(value, MAX_PATH)}`" for name, value in entries.items())
 
 
-def _question_rules(context: StepContext) -> str:
-    path = inline(agent_state_path(context.files.implementation, context.story), MAX_PATH)
+def _question_rules(call: AgentCall, context: PromptContext) -> str:
+    path = inline(agent_state_path(context.implementation, call.story), MAX_PATH)
     language = f", in {inline(context.language, 60)}" if context.language else ""
     return (
         f"To ask what only a human can decide, write `{path}` like this and stop, with your work left as it is:\n"
-        f"{_example(context)}\n"
+        f"{_example(call)}\n"
         f"{_REASONS}\n"
         f"Ask so that a line is enough for an answer{language}, and name the options.\n"
         "If you end without a question, remove that file."
     )
 
 
-def _example(context: StepContext) -> str:
+def _example(call: AgentCall) -> str:
     state: dict[str, object] = {
-        "storyKey": context.story,
-        "phase": _PHASES.get(context.step.name, context.step.name),
+        "storyKey": call.story,
+        "phase": _PHASES.get(call.step.name, call.step.name),
         "lastCompletedStep": "what you finished last",
         "blockedAt": "where you stopped",
         "blockReason": BlockReason.CRITICAL_DECISION.value,
@@ -284,8 +225,8 @@ def _example(context: StepContext) -> str:
     return "{\n" + ",\n".join(rows) + "\n}"
 
 
-def _answer_rules(context: StepContext) -> Iterable[str]:
-    return map(_format_answer, answers_for(context.step.skill or "", context.version))
+def _answer_rules(call: AgentCall, context: PromptContext) -> Iterable[str]:
+    return map(_format_answer, answers_for(call.step.skill or "", context.version))
 
 
 def _format_answer(answer: SkillAnswer) -> str:

@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..io.patterns import fill_placeholders
+from .agent_call import AgentCall, PausedAttempt, PromptContext, PromptPoint
 from .contract import (
     MAX_PATH,
-    PausedAttempt,
-    PromptPoint,
-    StepContext,
     build_contract,
     build_workflow_contract,
     inline,
@@ -75,16 +73,18 @@ _DECIDED = "the project's owner has decided that it is to be done as asked"
 _SETTLED = "settles that question, and changes no other rule of this text"
 
 
-def build_prompt(context: StepContext) -> str:
-    return "\n\n".join([*_story_opening(context), *history_parts(context), build_contract(context)]) + "\n"
+def build_prompt(call: AgentCall, context: PromptContext) -> str:
+    return (
+        "\n\n".join([*_story_opening(call, context), *history_parts(call), build_contract(call, context)]) + "\n"
+    )
 
 
-def _story_opening(context: StepContext) -> list[str]:
-    step = context.step
+def _story_opening(call: AgentCall, context: PromptContext) -> list[str]:
+    step = call.step
     values = {
-        "story": inline(context.story),
-        "story_file": inline(context.files.story or new_story_path(context), MAX_PATH),
-        "epic": inline(context.epic),
+        "story": inline(call.story),
+        "story_file": inline(context.story_file or new_story_path(call, context), MAX_PATH),
+        "epic": inline(call.epic),
     }
     if step.skill is None:
         return [fill_prompt(step, values)]
@@ -99,31 +99,31 @@ def _story_opening(context: StepContext) -> list[str]:
     return [line, fill_prompt(step, values)] if step.prompt else [line]
 
 
-def history_parts(context: StepContext) -> list[str]:
+def history_parts(call: AgentCall) -> list[str]:
     """What happened in earlier attempts at this step, with quoted text as data."""
     parts = []
-    if context.review:
+    if call.review:
         parts.append("The last review asked for changes. Deal with each of its points before anything else.")
-        parts.append(quote_block("Its summary", context.review))
-    if context.checks:
+        parts.append(quote_block("Its summary", call.review))
+    if call.checks:
         parts.append("The project's own checks fail on this work. Mend the cause; leave the checks as they are.")
-        parts.append(quote_block("What they printed", context.checks))
-    if context.points:
-        parts.append(_CONFLICT if context.in_conflict else _REVIEWED)
-        parts += [quote_block(_point_title(one), f"{one.title}\n\n{one.text}") for one in context.points]
-    if context.logs:
+        parts.append(quote_block("What they printed", call.checks))
+    if call.points:
+        parts.append(_CONFLICT if call.in_conflict else _REVIEWED)
+        parts += [quote_block(_point_title(one), f"{one.title}\n\n{one.text}") for one in call.points]
+    if call.logs:
         parts.append("These checks failed on the pull request. Mend the cause; leave the checks as they are.")
         parts += [
             quote_block(f"The check no. {number}, and the end of its log", f"{one.title}\n\n{one.text}")
-            for number, one in enumerate(context.logs, 1)
+            for number, one in enumerate(call.logs, 1)
         ]
-    if context.failure:
+    if call.failure:
         parts.append("An earlier attempt at this step failed. Find the cause; keep what that attempt did well.")
-        parts.append(quote_block("What went wrong", context.failure))
-    if context.cut_short:
+        parts.append(quote_block("What went wrong", call.failure))
+    if call.cut_short:
         parts.append(_CUT_SHORT)
-    if context.paused_attempt:
-        parts += _paused_parts(context.paused_attempt)
+    if call.halfway:
+        parts += _paused_parts(call.halfway)
     return parts
 
 
@@ -174,26 +174,26 @@ class StepHandoff(NamedTuple):
     extra_paragraphs: tuple[str, ...] = ()  # additional paragraphs of the prompt
 
 
-def build_workflow_prompt(context: StepContext, handoff: StepHandoff) -> str:
+def build_workflow_prompt(call: AgentCall, context: PromptContext, handoff: StepHandoff) -> str:
     parts = [
-        *_step_opening(context, handoff),
-        f"This is step {handoff.position}, `{inline(context.step.name)}`, of the workflow `{handoff.workflow}`.",
+        *_step_opening(call, context, handoff),
+        f"This is step {handoff.position}, `{inline(call.step.name)}`, of the workflow `{handoff.workflow}`.",
         *handoff.extra_paragraphs,
         *_input_parts(handoff),
-        *history_parts(context),
-        _output_rules(context, handoff),
-        build_workflow_contract(context),
+        *history_parts(call),
+        _output_rules(call, handoff),
+        build_workflow_contract(call, context),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _step_opening(context: StepContext, handoff: StepHandoff) -> Iterator[str]:
+def _step_opening(call: AgentCall, context: PromptContext, handoff: StepHandoff) -> Iterator[str]:
     """A client starts a skill only if the prompt begins with its name."""
     if context.invocation:
         yield context.invocation
-    if context.step.prompt:
+    if call.step.prompt:
         values = {name: inline(as_text(value), MAX_VALUE) for name, value in handoff.variables.items()}
-        yield fill_prompt(context.step, values)
+        yield fill_prompt(call.step, values)
 
 
 def _input_parts(handoff: StepHandoff) -> Iterator[str]:
@@ -207,11 +207,11 @@ def _input_parts(handoff: StepHandoff) -> Iterator[str]:
         yield "What the steps before have left, to be read where it helps:\n" + "\n".join(lines)
 
 
-def _output_rules(context: StepContext, handoff: StepHandoff) -> str:
+def _output_rules(call: AgentCall, handoff: StepHandoff) -> str:
     output, variables = (inline(path, MAX_PATH) for path in (handoff.output_file, handoff.variables_file))
-    required = ", ".join(f"`{name}`" for name in context.step.persist)
+    required = ", ".join(f"`{name}`" for name in call.step.persist)
     what = f"It must hold {required}." if required else "Write it only if there is something to hand on."
-    example = json.dumps(dict.fromkeys(context.step.persist or ("some_name",), "…"), ensure_ascii=False)
+    example = json.dumps(dict.fromkeys(call.step.persist or ("some_name",), "…"), ensure_ascii=False)
     return (
         "Before you end, write these two files, by just these paths, wherever they lie:\n"
         f"- `{output}`: what came of this step, in Markdown, for people and for the steps after it.\n"

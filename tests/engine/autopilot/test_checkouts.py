@@ -15,7 +15,7 @@ from bmad_autopilot.agents.registry import find_agent
 from bmad_autopilot.core.errors import AutopilotError
 from bmad_autopilot.engine.autopilot.checkouts import LaneCheckouts, make_worktrees
 from bmad_autopilot.engine.autopilot.lanes import LaneState
-from bmad_autopilot.engine.start_agent import AgentJob, _environment, command_environment
+from bmad_autopilot.engine.start_agent import _environment, command_environment
 from bmad_autopilot.git.branches import Branches
 from bmad_autopilot.git.git import Git
 from bmad_autopilot.git.worktrees.lane_worktrees import Worktrees
@@ -24,7 +24,6 @@ from bmad_autopilot.project.lane_venv import installs_python_packages, lane_envi
 from bmad_autopilot.project.project import open_project
 from bmad_autopilot.project.root import find_root
 from bmad_autopilot.sim.sample import make_sample
-from bmad_autopilot.workflows.workflow import DEV
 from tests.support.autopilot_runs import run_git
 from tests.support.bmad_project import git
 from tests.support.worktree_projects import BRANCH, EPIC, WorktreeProject, git_dir, worktree_repository
@@ -221,8 +220,7 @@ def test_a_worktree_of_an_earlier_version_gets_one_before_it_is_worked_in_again(
 def test_an_agent_is_started_with_it(python: Python, monkeypatch: pytest.MonkeyPatch) -> None:
     made = python.worktrees(INSTALL).create(EPIC, BRANCH, "main")
     monkeypatch.setenv("VIRTUAL_ENV", str(python.active))
-    job = AgentJob("1", open_project(made.folder), DEV, "1-1", "name")
-    environment = _environment(job, find_agent("claude", {}), None)
+    environment = _environment(open_project(made.folder), find_agent("claude", {}), "1", None)
     assert environment["VIRTUAL_ENV"] == f"{made.folder}/.venv"
     assert environment["PATH"].startswith(f"{made.folder}/.venv/bin:")
 

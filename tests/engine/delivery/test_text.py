@@ -24,21 +24,20 @@ from bmad_autopilot.engine.delivery.threads import ReviewPoint
 from bmad_autopilot.git.history import RUN_TRAILER, STEP_TRAILER
 from bmad_autopilot.github.forge import CheckState, RemoteCheck
 from bmad_autopilot.github.untrusted_text import MAX_BODY, outgoing_body
-from bmad_autopilot.workflows import contract
-from bmad_autopilot.workflows.contract import PromptFiles, StepContext
+from bmad_autopilot.workflows.agent_call import PromptContext, PromptPoint
 from bmad_autopilot.workflows.prompts import build_prompt
 from bmad_autopilot.workflows.workflow import FIX_ISSUES
 from tests.engine.delivery.crash_injection import assert_starts_nothing, lane, outside_fences, record
 from tests.support.injections import INJECTIONS
+from tests.support.prompt_inputs import prompt_input
 from tests.support.pull_builders import add_answer
 
 FAILED = RemoteCheck("test", CheckState.FAILED, job=1)
-CONTEXT = StepContext(
+ROUND = prompt_input(
     FIX_ISSUES,
     "epic-1.pr-1",
-    PromptFiles("out", "out/sprint-status.yaml", None, "0123abcd"),
-    None,
-    "6.10.0",
+    PromptContext("out", "out/sprint-status.yaml", version="6.10.0"),
+    baseline="0123abcd",
     epic="1",
 )
 HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\U000e0000-\U000e0fff\x1b]")
@@ -53,7 +52,7 @@ def point(
 
 def prompt(points: list[ReviewPoint], logs: list[dict[str, str]]) -> str:
     opened = PullRound("epic-1.pr-1", "points", [*prompt_points(points, RunRecord())], [*logs], "")
-    return build_prompt(CONTEXT._replace(points=round_points(opened), logs=round_logs(opened)))
+    return build_prompt(*ROUND.having(points=round_points(opened), logs=round_logs(opened)))
 
 
 PLAIN = prompt([point()], [prompt_log(FAILED, "boom")])
@@ -145,9 +144,9 @@ def test_what_a_person_insists_on_is_said() -> None:
 def test_it_is_said_outside_the_quotation_where_no_reviewer_can_write() -> None:
     def prompt(is_decided: bool) -> str:
         text = "the project's owner has decided that it is to be done"
-        told = (contract.PromptPoint("T1", "About it:", text, is_decided),)
-        files = PromptFiles("docs", "board.yaml")
-        return build_prompt(StepContext(FIX_ISSUES, "epic-1.pr-1", files, points=told))
+        told = (PromptPoint("T1", "About it:", text, is_decided),)
+        context = PromptContext("docs", "board.yaml")
+        return build_prompt(*prompt_input(FIX_ISSUES, "epic-1.pr-1", context, points=told))
 
     heads = [[line for line in text.splitlines() if line.startswith("T1")] for text in map(prompt, (False, True))]
     assert ["decided" in line for (line,) in heads] == [False, True]

@@ -20,7 +20,8 @@ from bmad_autopilot.engine.delivery.threads import (
 from bmad_autopilot.engine.ports import AgentCall, AgentResult, CallId, WorktreeSnapshot
 from bmad_autopilot.gates.evidence import Evidence
 from bmad_autopilot.git.git import Git
-from bmad_autopilot.workflows.contract import PromptPoint, threads_path
+from bmad_autopilot.workflows.agent_call import PromptPoint
+from bmad_autopilot.workflows.contract import threads_path
 from bmad_autopilot.workflows.workflow import FIX_ISSUES
 from tests.support.bmad_project import git
 

@@ -4,7 +4,7 @@ import re
 
 from ...core.answers import AnswerMeaning, read_meaning
 from ...core.run_record import PullRound, RunRecord, StoryRecord
-from ...workflows.contract import PromptPoint
+from ...workflows.agent_call import PromptPoint
 
 POINTS, RED, CHECKS, CONFLICT = "points", "red", "checks", "conflict"  # why it was started
 

@@ -19,7 +19,7 @@ from ...project.config import EVIDENCE
 from ...runs.agent_state import clear_agent_state, read_agent_state
 from ...runs.layout import list_attempts
 from ...runs.supervisor_lock import ControlRequest, read_request, request_path
-from ...workflows.contract import PausedAttempt
+from ...workflows.agent_call import PausedAttempt
 from ...workflows.workflow import Step
 from ..call_outcome import STOPPED
 from ..delivery.threads import collect_answers, set_aside_answers
@@ -28,7 +28,15 @@ from ..ports import AgentCall, AgentChoice, AgentResult, CallId, EventSink, Unan
 from ..progress import CallProgress, last_lines
 from ..run_setup import read_previous_progress, read_unanswered_question
 from ..slots import SlotHandle
-from ..start_agent import AccountParked, AgentJob, build_prompt, choose_agent, prepare_call, skill_for, start_call
+from ..start_agent import (
+    AccountParked,
+    build_prompt,
+    choose_agent,
+    prepare_call,
+    scratch_folder,
+    skill_for,
+    start_call,
+)
 from ..story_paths import STATE, STORY, capture_layout, save_before_call
 from ..waiting import BLOCKED_GRACE, RESCAN, UNRESPONSIVE_SECONDS, Waiter
 from .people import LanePeople
@@ -211,16 +219,6 @@ class AgentCalls:
         return tuple(map(self._site.display_path, there))
 
 
-def call_seconds(site: LaneSite, order: AgentCall) -> float:
-    """The call's time limit; 0: the usual one."""
-    factor = order.time_limit_factor
-    return site.project.config.story_timeout_cap * 60.0 * factor if factor > 1 else 0.0
-
-
-def instance_name(order: AgentCall) -> str:
-    return f"bmad-{order.story}-{order.id.number}-{order.id.attempt}"
-
-
 def paused_attempt(site: LaneSite, order: AgentCall) -> PausedAttempt | None:
     """Where the previous call stopped to ask, according to its agent-state file."""
     if order.story == site.lane.adopted and len(order.calls) == 1:
@@ -255,35 +253,11 @@ class StoryCalls:
         site, project, step = self._site, self._site.project, order.step
         folder = site.folder(order.id)
         story_paths = site.story_paths(order.story)
-        job = AgentJob(
-            uuid.uuid4().hex,
-            project,
-            step,
-            order.story,
-            instance_name(order),
-            branch=site.lane.branch,
-            skill=skill_for(project, step, order.agent),
-            dollars=order.dollars,
-            seconds=call_seconds(site, order),
-            agent=order.agent,
-        )
-        prompt = build_prompt(
-            job,
-            story_paths,
-            baseline=order.baseline,
-            epic=site.lane.epic or "",
-            review=order.review,
-            checks=order.checks,
-            failure=order.failure,
-            cut_short=order.cut_short,
-            halfway=paused_attempt(site, order),
-            points=order.points,
-            logs=order.logs,
-            in_conflict=order.in_conflict,
-        )
-
-        prepared = prepare_call(job._replace(prompt=prompt))
-        with claim_attempt(folder, prepared.worktree) as claim:
+        attempt, skill = uuid.uuid4().hex, skill_for(project, step, order.agent)
+        resumed = order._replace(halfway=paused_attempt(site, order))
+        prompt = build_prompt(project, resumed, story_paths, skill, scratch_folder(attempt))
+        prepared = prepare_call(project, order, prompt, attempt=attempt, skill=skill)
+        with claim_attempt(folder, project.root.checkout) as claim:
             save_before_call(folder, story_paths, project.root.checkout)
             site.keep_layout(capture_layout(story_paths, project.root.checkout))
             if order.points:

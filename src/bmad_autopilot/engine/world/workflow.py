@@ -12,14 +12,14 @@ from ...project.project import Project
 from ...project.skills import Skill
 from ...runs.agent_state import clear_agent_state, read_agent_state
 from ...runs.layout import SESSION, folder_name
-from ...workflows.contract import PromptFiles, StepContext, agent_state_path
+from ...workflows.contract import agent_state_path
 from ...workflows.prompts import StepHandoff, build_workflow_prompt
 from ...workflows.step_entry import COMMAND
 from ...workflows.workflow import Step
 from ..collect import finalize_call, read_questions
 from ..lane import Lane
 from ..ports import AgentCall, AgentChoice, AgentResult, CallId, WorktreeSnapshot
-from ..start_agent import AgentJob, choose_agent, prepare_call, skill_for, start_call
+from ..start_agent import choose_agent, prepare_call, prompt_context, scratch_folder, skill_for, start_call
 from ..story_paths import StoryPaths, save_agent_state
 from ..workflow_files import (
     OUTPUT,
@@ -30,7 +30,7 @@ from ..workflow_files import (
     start_command,
     write_inputs,
 )
-from .agents import call_seconds, instance_name, paused_attempt
+from .agents import paused_attempt
 from .site import LaneSite
 from .worktree import GitWorktree
 
@@ -92,37 +92,19 @@ class WorkflowCalls:
         if order.step.command:
             start_command(folder, site.project, order, os.path.basename(site.run))
         else:
-            prepared = prepare_call(self._job(folder, order))
-            with claim_attempt(folder, prepared.worktree) as claim:
-                start_call(claim, prepared)
+            self._start_agent(folder, order)
 
-    def _job(self, folder: str, order: AgentCall) -> AgentJob:
-        site, project = self._site, self._site.project
+    def _start_agent(self, folder: str, order: AgentCall) -> None:
+        site, project, attempt = self._site, self._site.project, uuid.uuid4().hex
         skill = self._find_skill(order.step, order.agent)
-        job = AgentJob(
-            uuid.uuid4().hex,
-            project,
-            order.step,
-            order.story,
-            instance_name(order),
-            skill=skill,
-            dollars=order.dollars,
-            seconds=call_seconds(site, order),
-            agent=order.agent,
-        )
-        context = StepContext(
-            order.step,
-            os.path.basename(site.story_paths(order.story).state).removesuffix(".agent-state.json"),
-            PromptFiles(project.folders.implementation, "", scratch=job.scratch),
-            invocation=skill.invocation if skill else None,
-            version=project.bmad.version or "",
-            language=project.language,
-            failure=order.failure,
-            cut_short=order.cut_short,
-            paused_attempt=paused_attempt(site, order),
-            extra=project.config.answers_of(order.step.skill),
-        )
-        return job._replace(prompt=build_workflow_prompt(context, self._handoff(folder, order)))
+        # The agent knows the workflow by the name of its state file, which each session has for itself.
+        name = os.path.basename(site.story_paths(order.story).state).removesuffix(".agent-state.json")
+        told = order._replace(story=name, halfway=paused_attempt(site, order))
+        context = prompt_context(project, order, skill, scratch_folder(attempt))
+        prompt = build_workflow_prompt(told, context, self._handoff(folder, order))
+        prepared = prepare_call(project, order, prompt, attempt=attempt, skill=skill)
+        with claim_attempt(folder, project.root.checkout) as claim:
+            start_call(claim, prepared)
 
     def _handoff(self, folder: str, order: AgentCall) -> StepHandoff:
         names = [step.name for step in self._site.lane.workflow.steps]
