@@ -91,7 +91,7 @@ def test_a_blocked_story_says_its_reason() -> None:
     asked = question_for("agent", look_after(finding="asked", **ended), 3)
     assert (asked.code, asked.reason) == ("blocked", "no_resource")
     assert asked.context == "Reason: no key for the mail service"
-    assert asked.text.startswith("dev of 1-3-routes says that it is blocked")
+    assert asked.text.startswith("dev of 1-3-routes reports that it is blocked")
 
 
 def test_the_points_of_a_last_review_are_its_reason() -> None:
@@ -115,8 +115,8 @@ def test_human_checkpoints_say_which() -> None:
     rows = board_rows(b"development_status:\n  epic-1: in-progress\n  1-4-menu: backlog\n")
     between = question_for("human-checkpoint", UnstartedStory(Facts(), rows=rows, row=rows["1-4-menu"]), 3)
     after = question_for("human-checkpoint", EpicObservation(Facts(), rows=rows, retrospective=None), 3)
-    assert before.text == "dev of 1-3-routes comes next. Go on?"
-    assert between.text == "A story is done, and 1-4-menu comes next. Go on?"
+    assert before.text == "dev of 1-3-routes is next. Continue?"
+    assert between.text == "A story is done; 1-4-menu is next. Continue?"
     assert (after.cause, after.text) == (Cause.EPIC_COMPLETE, "Every story of the epic is done. Close the epic?")
 
 

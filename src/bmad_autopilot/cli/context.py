@@ -11,6 +11,7 @@ from ..board.overview import EpicView, epic_views
 from ..board.sprint_status import Board, Row, find_row, inline_comments, read_board, short_key
 from ..board.story_lookup import StoryFiles
 from ..core.errors import FileError, Location
+from ..core.messages import use_language
 from ..core.statuses import PARKED, UNKNOWN, RowKind
 from ..project.bmad_install import BmadInstall, Era, detect_bmad
 from ..project.bmad_settings import read_settings
@@ -65,7 +66,10 @@ class ProjectFacts(NamedTuple):
 
 
 def current_project(ctx: click.Context) -> Project:
-    return open_project(ctx.obj[0])
+    """The project of this command; its language is the one of all messages from now on."""
+    project = open_project(ctx.obj[0])
+    use_language(project.language)
+    return project
 
 
 def gather_facts(ctx: click.Context) -> ProjectFacts:

@@ -173,7 +173,7 @@ def _print_protocol_resume(ctx: click.Context, project: Project, run: Run, *, as
     if as_json:
         print_json(protocol_resume_document(found))
     else:
-        click.echo("\n".join(render_protocol_resume(found, project.language, terminal(ctx))))
+        click.echo("\n".join(render_protocol_resume(found, terminal(ctx))))
 
 
 def _list(ctx: click.Context, project: Project, *, as_json: bool) -> None:

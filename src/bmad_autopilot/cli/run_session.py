@@ -209,7 +209,7 @@ def _view(ctx: click.Context, project: Project, rows: list[Row], before: Run | N
     out = terminal(ctx)
     agents = {role: project.config.agent_of(role) for role in ROLES}
     asked_here = out.is_terminal and _is_interactive()
-    log = RunLog(agents, position=_position_of(before), language=project.language, shows_questions=not asked_here)
+    log = RunLog(agents, position=_position_of(before), shows_questions=not asked_here)
     keys = min(MAX_KEY_WIDTH, max((display_width(printable(row.key)) for row in rows), default=0))
     return LiveView(out, log, keys, len(rows)) if supports_live_view(out) else LogView(out, log, keys)
 

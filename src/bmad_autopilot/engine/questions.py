@@ -4,6 +4,7 @@ from ..agents.adapter import Outcome
 from ..core.answers import AnswerMeaning
 from ..core.errors import command
 from ..core.facts import CallFact
+from ..core.messages import translate
 from ..core.run_ending import RunEnding
 from ..core.run_record import CheckRecord, Data
 from ..core.statuses import BACKLOG, DONE, RowKind
@@ -51,20 +52,20 @@ def question_for(code: str, observation: Observation, rounds: int) -> LaneQuesti
         "story": observation.subject,
         "step": step.name if step else "",
         "rounds": rounds,
-        "epic": epic.key if epic else "the epic",
+        "epic": epic.key if epic else translate("the epic"),
     }
     recommended, because = RECOMMENDED_BY_CAUSE.get(cause, (form.recommended, form.because))
     return LaneQuestion(
         code,
         observation.subject,
         observation.call,
-        _text(form, cause, observation).format(**names),
+        translate(_text(form, cause, observation), **names),
         _context(code, observation, ended),
         CAUSE_MENUS[cause].options,
         recommended,
         (ended.get("question") or {}).get("reason") or form.reason if code == "blocked" else form.reason,
         cause=cause,
-        because=because,
+        because=translate(because),
     )
 
 

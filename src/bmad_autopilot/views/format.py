@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..core.errors import Location
+from ..core.messages import translate
 from ..core.text import clip, printable
 from .terminal import Terminal, cut, display_width, pad, wrap
 
@@ -95,13 +96,10 @@ def first_line(text: str) -> str:
     return clip(next((line for line in lines if line), ""), MAX_TEXT)
 
 
-def resume_banner(language: str, run: str = "", step: int = 0, total: int = 0) -> str:
-    """The banner of a resumed run, in French if the project's language is French."""
-    french = language.strip().lower().startswith("fr")
+def resume_banner(run: str = "", step: int = 0, total: int = 0) -> str:
     if not run:
-        return "▶ Reprise du run" if french else "▶ Resuming the run"
-    at = f"à l'étape {step}/{total}" if french else f"at step {step}/{total}"
-    return f"▶ {'Reprise du' if french else 'Resuming'} run {run} {at}"
+        return translate("▶ Resuming the run")
+    return translate("▶ Resuming run {run} at step {step}/{total}", run=run, step=step, total=total)
 
 
 # finding → text, colour

@@ -271,8 +271,8 @@ def _checkpoint_document(one: Checkpoint) -> dict[str, object]:
 # A run recorded by agents with `bmad checkpoint`: where to resume it, and its variables and artefacts.
 
 
-def render_protocol_resume(found: ProtocolResume, language: str, out: Terminal) -> Iterator[str]:
-    yield out.style(resume_banner(language, found.run, found.step, max(found.step, found.total)), "bold")
+def render_protocol_resume(found: ProtocolResume, out: Terminal) -> Iterator[str]:
+    yield out.style(resume_banner(found.run, found.step, max(found.step, found.total)), "bold")
     yield f"  workflow   {printable(found.workflow)}" + (f" ({printable(found.path)})" if found.path else "")
     yield f"  completed  {', '.join(map(str, found.completed)) or 'no step yet'}"
     for name, value in found.variables.items():

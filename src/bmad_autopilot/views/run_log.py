@@ -143,12 +143,10 @@ class RunLog:
         agents: Mapping[str, str],
         *,
         position: RunPosition = NO_POSITION,
-        language: str = "",
         shows_questions: bool = True,
     ) -> None:
         self._agents = agents
-        self._language = language
-        self._resuming = resume_banner(language, *position)
+        self._resuming = resume_banner(*position)
         self._shows_questions = shows_questions
         self._rows: dict[str, tuple[str, str]] = {}
         self._status: dict[str, str] = {}
@@ -163,7 +161,7 @@ class RunLog:
 
     def for_other_run(self) -> "RunLog":
         """A new log with the same settings, for another run."""
-        return RunLog(self._agents, language=self._language, shows_questions=self._shows_questions)
+        return RunLog(self._agents, shows_questions=self._shows_questions)
 
     def lines(self, kind: str, data: Data, at: float) -> list[LogLine]:
         whose = data.get("lane") if kind == "delivering" else data.get("story")
@@ -359,9 +357,7 @@ class RunLog:
     def forked(self, data: Data, at: float) -> list[LogLine]:
         """The resumed run is a fork, not the run that was named."""
         step = int(data["step"]) + 1
-        self._resuming = resume_banner(
-            self._language, str(data["run"]), step, max(step, int(data.get("steps", 0)))
-        )
+        self._resuming = resume_banner(str(data["run"]), step, max(step, int(data.get("steps", 0))))
         branch = f", on branch {data['branch']}" if data.get("branch") else ""
         lines = [LogLine(at, "", "", f"run {data['run']} begins at a checkpoint of {data['from']}{branch}")]
         if data.get("saved"):

@@ -110,7 +110,7 @@ def test_closed_by_a_person(pilot: AutopilotProject) -> None:
     green(pilot).close(1)
     assert pilot.run().end.exit_code == 3
     question = pilot.question()
-    assert "Somebody has closed Pull request #1" in question.question
+    assert "Pull request #1 of epic-1 was closed by someone" in question.question
     assert question.options[0] == "reopen"
     assert question.recommended == "abort"
     assert not pilot.effects("merge", "open-pull", "reopen", "push")
@@ -133,14 +133,14 @@ def test_merged_by_a_person_onto_a_base_that_had_moved(pilot: AutopilotProject) 
     maria.push("main", {"theirs.txt": b"x\n"})
     maria.merge(1)
     assert pilot.run().end.exit_code == 3
-    assert "is not what was tested" in pilot.question().question
+    assert "is not the one that was tested" in pilot.question().question
 
 
 def test_the_branch_is_deleted_there(pilot: AutopilotProject) -> None:
     """GitHub closes what has lost its branch."""
     green(pilot).delete_branch(BRANCH)
     assert pilot.run().end.exit_code == 3
-    assert "Somebody has closed Pull request #1" in pilot.question().question
+    assert "Pull request #1 of epic-1 was closed by someone" in pilot.question().question
     assert not pilot.effects("merge", "open-pull")
 
 
@@ -148,7 +148,7 @@ def test_a_commit_of_somebody_elses_on_our_branch(pilot: AutopilotProject) -> No
     theirs = green(pilot).push(BRANCH, {"theirs.txt": b"x\n"}, "Theirs")
     assert pilot.run().end.exit_code == 3
     question = pilot.question()
-    assert f"Commits that are not ours are on {BRANCH}" in question.question
+    assert f"{BRANCH} has commits that bmad did not make" in question.question
     assert theirs[:12] in question.context
     assert not pilot.effects("merge", "push")
     assert pilot.refs.head_of(BRANCH) == theirs
@@ -158,7 +158,7 @@ def test_our_branch_is_overwritten(pilot: AutopilotProject) -> None:
     maria = green(pilot)
     theirs = maria.force_push(BRANCH, pilot.refs.head_of("main"), {"anew.txt": b"x\n"})
     assert pilot.run().end.exit_code == 3
-    assert "Commits that are not ours" in pilot.question().question
+    assert "has commits that bmad did not make" in pilot.question().question
     assert pilot.refs.head_of(BRANCH) == theirs
     assert not pilot.effects("merge", "push")
 
@@ -172,7 +172,7 @@ def test_a_rule_of_the_branch_that_is_not_met(pilot: AutopilotProject, is_admin:
     green(pilot)
     assert pilot.run().end.exit_code == 3
     question = pilot.question()
-    assert "The forge would not merge Pull request #1" in question.question
+    assert "The forge refused to merge pull request #1" in question.question
     assert "GitHub calls it BLOCKED: a rule of main is not met" in question.context
     assert "gh pr checks 1 --required" in question.context
     assert not pilot.effects("merge")

@@ -134,7 +134,7 @@ def test_what_a_person_sets_to_another_base_is_asked_about_and_set_back_once_for
     look = made.look()
     assert decide(look.facts).name == "pull-retargeted"
     asked = pull_question("retargeted", look, made.run)
-    assert "to go to release, and not to main" in asked.text
+    assert "from main to release" in asked.text
     assert asked.options == ("retry", "abort")
     add_answer(made.run, "retargeted", question_key("retargeted", look, made.run), "retarget", at=NOW - 100.0)
     assert decide(made.facts()).name == "stacked"

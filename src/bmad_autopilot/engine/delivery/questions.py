@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ...core.answers import AnswerMeaning
 from ...core.facts import ThreadsFact
+from ...core.messages import translate
 from ...core.run_record import RunRecord
 from ...core.stop_causes import ABORT, CAUSE_MENUS, RETRY, Cause
 from ...github.forge import CheckState, Pull
@@ -21,84 +22,85 @@ _CHECK_AGAIN = {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT}
 
 DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
     "forge": QuestionText(
-        "{pull} cannot go on. Once that is mended: try again?",
+        "{pull} is blocked. Retry once the cause is fixed?",
         _CHECK_AGAIN,
         RETRY,
-        "nothing is lost; what is missing must be there first",
+        "nothing is lost; fix what is reported above first",
         Cause.FORGE,
     ),
     "work-tree": QuestionText(
-        "{pull} needs the work tree, and something is in the way there. Once that is cleared: try again?",
+        "{pull} needs the worktree, which has uncommitted changes or an unfinished operation. Retry once it is "
+        "clean?",
         _CHECK_AGAIN,
         RETRY,
-        "nothing is lost; what is not committed there must be committed or put back first",
+        "nothing is lost; commit or restore the changes there first",
         Cause.UNSAFE_WORKTREE,
     ),
     "otherwise": QuestionText(
-        "{pull} is merged, but the commit on {base} is not what was tested. Have you looked at it?",
+        "{pull} is merged, but the commit on {base} is not the one that was tested. Have you reviewed it?",
         {RETRY: AnswerMeaning.OBSERVE, "accept": AnswerMeaning.ACCEPT_MERGE, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "something came in between; the checks on the base branch say whether it holds",
+        "another change came in between; the checks on the base branch show whether it works",
         Cause.MERGE,
     ),
     "closed": QuestionText(
-        "Somebody has closed {pull}. Open it again?",
+        "{pull} was closed by someone. Reopen it?",
         {"reopen": AnswerMeaning.REOPEN, **_CHECK_AGAIN},
         ABORT,
-        "whoever closed it had a reason; the branch stays as it is",
+        "whoever closed it had a reason; the branch is kept",
         Cause.CLOSED,
     ),
     "retargeted": QuestionText(
-        "Somebody has set {pull} to go to {other}, and not to {base}. Set it back?",
+        "Someone changed the base of {pull} from {base} to {other}. Change it back?",
         {RETRY: AnswerMeaning.RETARGET, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "it is proven with that base alone; what is meant for another, a person merges",
+        "it was verified with its own base only; to merge it elsewhere, merge it yourself",
         Cause.MERGE,
     ),
     "foreign": QuestionText(
-        "Commits that are not ours are on {branch}. Take them in and go on from there?",
+        "{branch} has commits that bmad did not make. Include them and continue?",
         {"take": AnswerMeaning.TAKE_OVER, **_CHECK_AGAIN},
         "take",
-        "nothing of them is lost; until then nothing is pushed to that branch",
+        "they are all kept; nothing is pushed to that branch before you answer",
         Cause.FOREIGN,
     ),
     "base-conflict": QuestionText(
-        "{base} has moved, and does not go together with {branch}. Once that is resolved: go on?",
+        "{branch} conflicts with {base}. Continue once the conflict is resolved?",
         _CHECK_AGAIN,
         RETRY,
-        "the steps stand above; what you commit there is taken in",
+        "the steps are listed above; your commits there are included",
         Cause.CONFLICT,
     ),
     "base-restless": QuestionText(
-        "{base} has moved each time before {branch} could be merged. Go on trying?",
+        "{base} received new commits each time before {branch} could be merged. Keep trying?",
         {RETRY: AnswerMeaning.MORE_BASES, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "it is merged as soon as the base stays as it is for the length of its checks",
+        "it is merged as soon as the base is stable for the duration of its checks",
         Cause.CONFLICT,
     ),
     "unfit": QuestionText(
-        "The project's checks still fail on what is to be delivered of {epic}. Allow more rounds of mending?",
+        "The project's checks still fail on the branch of {epic}. Allow more attempts to fix it?",
         {RETRY: AnswerMeaning.MORE_PULL_ROUNDS, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "what you commit on its branch meanwhile is looked at first",
+        "your own commits on its branch are used first",
         Cause.CHECKS,
     ),
     "unfit-here": QuestionText(
-        "The project's checks cannot run here on what is to be delivered of {epic}. Once that is mended: again?",
+        "The project's checks cannot run on this machine for {epic}. Rerun them once that is fixed?",
         {RETRY: AnswerMeaning.RECHECK, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "no change to the code would help; what is missing must be there first",
+        "no code change would help; install or configure what is missing first",
         Cause.ENVIRONMENT,
     ),
     "pull-rounds": QuestionText(
-        "{pull} still wants changes after {rounds} rounds. Allow as many again?",
+        "{pull} still has requested changes after {rounds} rounds. Allow as many again?",
         {"more": AnswerMeaning.MORE_PULL_ROUNDS, **_CHECK_AGAIN},
         RETRY,
-        "look at it first: what it wants stands above",
+        "review it first: the requested changes are listed above",
         Cause.PULL_ROUNDS,
     ),
     "disputed": QuestionText(
-        "The agent does not agree with a reviewer of {pull}. Who is right?",
+        "The agent disagrees with a reviewer of {pull}. Who is right?",
         {
             "insist": AnswerMeaning.INSIST,
             "resolve": AnswerMeaning.CLOSE_THREAD,
@@ -106,79 +108,86 @@ DELIVERY_QUESTIONS: Mapping[str, QuestionText] = {
             ABORT: AnswerMeaning.ABORT,
         },
         "leave",
-        "insist: it is done after all; resolve: the thread is closed as it is; leave: you settle it there",
+        "insist: make the change; resolve: close the thread without it; leave: you settle it on the forge",
         Cause.THREADS,
     ),
     "ci": QuestionText(
-        "A check of {pull} waits for somebody, or says what nobody understands. Look again?",
+        "A check of {pull} needs manual action, or has an unknown state. Check again?",
         {RETRY: AnswerMeaning.OBSERVE, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "what it waits for is on the forge; nothing is merged before it is green",
+        "see the check on the forge; nothing is merged before it passes",
         Cause.REMOTE_CHECKS,
     ),
     "ci-late": QuestionText(
-        "The checks of {pull} are still not over. Wait as long again?",
+        "The checks of {pull} are still running. Wait as long again?",
         {RETRY: AnswerMeaning.WAIT_MORE, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "nothing is merged before they are green",
+        "nothing is merged before they pass",
         Cause.REMOTE_CHECKS,
     ),
     "no-checks": QuestionText(
-        "{pull} has no checks at all. Look again, or go on without?",
+        "{pull} has no checks. Check again, or continue without?",
         {RETRY: AnswerMeaning.OBSERVE, "without": AnswerMeaning.WITHOUT_CHECKS, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "only the project's own checks here have passed; `require_checks = false` says that they are enough",
+        "only the local checks passed; set `require_checks = false` if they are enough",
         Cause.REMOTE_CHECKS,
     ),
     "silence": QuestionText(
-        "The review of {pull} that was asked for has not come. Wait as long again?",
+        "The requested review of {pull} has not arrived. Wait as long again?",
         {"wait": AnswerMeaning.WAIT_MORE, "without": AnswerMeaning.WITHOUT_REVIEW, ABORT: AnswerMeaning.ABORT},
         "wait",
-        "`require_review` says whose review is needed",
+        "the setting `require_review` names the required reviewer",
         Cause.NO_REVIEW,
     ),
     "approval-late": QuestionText(
-        "{pull} is green, and what it waits for has not come. Wait as long again?",
+        "The checks of {pull} pass, but the approval it needs has not arrived. Wait as long again?",
         {"wait": AnswerMeaning.WAIT_MORE, ABORT: AnswerMeaning.ABORT},
         "wait",
-        "once that is there, it is merged",
+        "it is merged as soon as it is approved",
         Cause.NO_REVIEW,
     ),
     "merge-refused": QuestionText(
-        "The forge would not merge {pull}. Try again?",
+        "The forge refused to merge {pull}. Retry?",
         {RETRY: AnswerMeaning.TRY_MERGE, ABORT: AnswerMeaning.ABORT},
         RETRY,
-        "it says why above; a rule of the branch may want something more",
+        "the reason is above; a branch rule may require more",
         Cause.MERGE,
     ),
 }
+
+
+def _sentence(template: str, names: Mapping[str, object]) -> str:
+    """Names of branches and epics keep their spelling at the beginning of a sentence; "pull request" does not."""
+    text = translate(template, **names)
+    return text[:1].upper() + text[1:] if text.startswith(str(names["pull"])) else text
 
 
 def pull_question(code: str, observation: DeliveryObservation, run: RunRecord) -> LaneQuestion:
     form, number = DELIVERY_QUESTIONS[code], run.delivery.pull
     snapshot = observation.snapshot if isinstance(observation, SnapshotObservation) else None
     names = {
-        "pull": f"Pull request #{number} of {observation.epic}"
+        "pull": translate("pull request #{number} of {epic}", number=number, epic=observation.epic)
         if number
-        else f"The delivery of {observation.epic}",
-        "base": snapshot.target if snapshot else "the base",
-        "other": clean_line(snapshot.pull.base_ref, 200) if snapshot and snapshot.pull else "another branch",
-        "branch": snapshot.branch if snapshot else "the branch",
+        else translate("the delivery of {epic}", epic=observation.epic),
+        "base": snapshot.target if snapshot else translate("the base"),
+        "other": clean_line(snapshot.pull.base_ref, 200)
+        if snapshot and snapshot.pull
+        else translate("another branch"),
+        "branch": snapshot.branch if snapshot else translate("the branch"),
         "epic": observation.epic,
         "rounds": len(run.delivery.rounds) - run.delivery.rounds_counted_from,
     }
-    text = form.text.format(**names)
     options = tuple(option for option in CAUSE_MENUS[form.cause].options if option in form.options)
     return LaneQuestion(
         code,
         observation.epic,
         None,
-        text,
+        _sentence(form.text, names),
         _context(code, observation, run),
         options,
         form.recommended,
         cause=form.cause,
-        because=form.because,
+        because=translate(form.because),
     )
 
 
