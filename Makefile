@@ -86,13 +86,14 @@ test-real: venv tools ## The tests against real installs (needs node and npm)
 		$(SCRUBBED) $(PYTEST) -n $(WORKERS) --dist loadfile -m real -rs
 
 .PHONY: lint
-lint: venv ## Style, types, the one-way imports, and nothing of this machine in the files
+lint: venv ## Style, types, the one-way imports, schemas as their types, and nothing of this machine in the files
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.check_tracked
+	$(BIN)/python -m scripts.schemas --check
 
 .PHONY: bench
 bench: venv tools ## Measure start-up, growth and memory against the bars; fails if one is missed

@@ -12,8 +12,9 @@ from bmad_autopilot.cli.plan import epic_plan
 from bmad_autopilot.core.estimates import PastCall
 from bmad_autopilot.engine.lane import DeliveryPlan
 from bmad_autopilot.engine.progress import past_calls
+from bmad_autopilot.io.json_files import document
 from bmad_autopilot.project.project import open_project
-from bmad_autopilot.views.plan import PlanView, document, render
+from bmad_autopilot.views.plan import PlanView, epic_schedule, render
 from bmad_autopilot.views.terminal import Terminal
 from tests.cli.unfinished_runs import note, unfinished_run
 from tests.support.bmad_project import ProjectMaker, SampleProject
@@ -68,7 +69,7 @@ def sample_of(project: ProjectMaker, config: str = "", name: str = "project", **
 def view(sample: SampleProject, *patterns: str, parallel: int = 1) -> PlanView:
     board = read_board(str(sample.board))
     found = epic_plan(ProjectFacts(open_project(str(sample.root)), board, epic_views(board)), patterns, parallel)
-    schema("schedule").validate(document(found))
+    schema("schedule").validate(document("schedule", epic_schedule(found)))
     return found
 
 

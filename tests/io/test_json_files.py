@@ -1,20 +1,27 @@
 """Small JSON files that others write too."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.core.errors import FileError
+from bmad_autopilot.core.json_types import ABSENT, Absent, Count, Moment, pick
 from bmad_autopilot.io.json_files import (
     as_count,
     as_list,
     as_text,
+    document,
     parse_timestamp,
     read_json_object,
     to_iso,
+    to_json,
     write_json_object,
 )
 
@@ -140,3 +147,66 @@ def test_a_moment_comes_back_to_the_millisecond(at: float) -> None:
 @given(st.text())
 def test_any_text_is_a_moment_or_none(text: str) -> None:
     assert parse_timestamp(text) >= 0
+
+
+# Records.
+
+
+class Color(Enum):
+    RED = "red"
+
+
+class Shape(StrEnum):
+    ROUND = "round"
+
+
+@dataclass
+class Point:
+    at: Moment
+    size: Count = 0
+
+
+class Drawing(NamedTuple):
+    name: str | None
+    points: tuple[Point, ...] = ()
+    by_color: Mapping[str, list[Point]] = {}
+    color: Color | None = None
+    shape: Annotated[Shape, "its outline"] = Shape.ROUND
+    begun: Moment | None = None
+    seen: Annotated[Moment | None, "when it was last shown"] = None
+    ended: Annotated[Moment, "when it was finished"] | None = None
+    note: "str | Absent" = ABSENT
+
+
+def test_a_record_becomes_the_object_of_its_fields() -> None:
+    drawing = Drawing(
+        "a", (Point(0.0, 2),), {"red": [Point(1.5)]}, Color.RED, begun=60.0, seen=61.0, ended=62.0, note="n"
+    )
+    assert json.loads(json.dumps(document("drawing", drawing))) == {
+        "version": 1,
+        "kind": "drawing",
+        "name": "a",
+        "points": [{"at": "1970-01-01T00:00:00Z", "size": 2}],
+        "by_color": {"red": [{"at": to_iso(1.5), "size": 0}]},
+        "color": "red",
+        "shape": "round",
+        "begun": "1970-01-01T00:01:00Z",
+        "seen": "1970-01-01T00:01:01Z",
+        "ended": "1970-01-01T00:01:02Z",
+        "note": "n",
+    }
+
+
+def test_absent_fields_are_left_out_and_unknown_ones_are_null() -> None:
+    found = to_json(Drawing(None))
+    assert found["name"] is found["color"] is found["begun"] is None
+    assert "note" not in found
+
+
+def test_a_record_is_picked_from_another() -> None:
+    assert pick(Drawing, Drawing("a", begun=1.0), name="b") == Drawing("b", begun=1.0)
+
+
+def test_a_record_is_not_picked_with_a_field_that_it_does_not_have() -> None:
+    with pytest.raises(TypeError, match="nmae"):
+        pick(Drawing, Drawing("a"), nmae="b")

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bmad_autopilot.runs.journal import Journal, JournalEntry
-from bmad_autopilot.runs.timeline import RunCost, build_timeline, decisions_of_step, read_decisions, run_cost
+from bmad_autopilot.runs.timeline import (
+    ForkOrigin,
+    RunCost,
+    build_timeline,
+    decisions_of_step,
+    read_decisions,
+    run_cost,
+)
 from tests.support.journal_entries import STORY
 
 
@@ -127,7 +134,7 @@ def test_what_a_fork_took_over_is_marked_and_its_beginning_is_no_resuming() -> N
         entries(step(1), ("resumed", {}), ("forked", forked), ("resumed", {}), step(2), ("resumed", {}))
     )
     assert [one.taken_over for one in whole.steps] == [True, False]
-    assert (whole.forked["run"], whole.forked["step"], whole.forked["branch"]) == ("a", 1, "main-a3f9b2")
+    assert whole.forked == ForkOrigin("a", "a3f9b2", 1, "main-a3f9b2", "")
     assert whole.resumed == 1
 
 

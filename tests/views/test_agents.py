@@ -8,6 +8,7 @@ from bmad_autopilot.agents.adapter import EVENT_KINDS, TEXT, AttemptVerdict, Eve
 from bmad_autopilot.agents.attempt import AttemptResult, AttemptState
 from bmad_autopilot.core.text import printable
 from bmad_autopilot.views.agents import (
+    AccountLimit,
     CallEndView,
     CallView,
     EventLine,
@@ -59,7 +60,7 @@ def test_heads_and_lists_are_tame_and_fit(
     name: str, story: str, width: int, state: AttemptState, seconds: float
 ) -> None:
     call = CallView(name, story, "dev", "claude", None, state, seconds)
-    agents = [KnownAgent("claude", "claude", False, story, None, ("dev",), (name, 1.0), None)]
+    agents = [KnownAgent("claude", "claude", False, story, None, ("dev",), AccountLimit(name, 1.0), None, True)]
     shown = [*call_header(call, screen(width)), *render(agents, [OpenCall(call, story, name)], 3, screen(width))]
     assert all(is_tame(text) for text in shown)
     too_wide = [text for text in shown if display_width(text) > width]

@@ -1,9 +1,11 @@
 """Pull requests as a person and as a program reads them; whatever strangers wrote steers no terminal."""
 
 import json
+from typing import Any
 
 from bmad_autopilot.github.approval import Ruling
-from bmad_autopilot.views.pulls import PullRow, document, gate_document, gate_lines, render
+from bmad_autopilot.io.json_files import document
+from bmad_autopilot.views.pulls import PullList, PullRow, gate_lines, pull_gate, render
 from bmad_autopilot.views.terminal import Terminal
 from tests.support.pull_builders import pull
 from tests.support.schemas import parse_validated
@@ -57,11 +59,15 @@ def test_text_of_others_steers_nothing() -> None:
     assert "\x1b" not in shown(OPEN._replace(title="\x1b[31mred", head_ref="feature/\x1b]0;x\x07"))
 
 
+def written(kind: str, record: object) -> dict[str, Any]:
+    return parse_validated(kind, json.dumps(document(kind, record)))
+
+
 def test_the_documents_are_as_their_schemas_say() -> None:
-    assert parse_validated("pulls", json.dumps(document([OPEN])))["pulls"][0]["number"] == 12
+    assert written("pulls", PullList((OPEN,)))["pulls"][0]["number"] == 12
     ruling = Ruling("wait", ("10 minutes have not passed",), again_at=60.0)
-    assert parse_validated("pull-gate", json.dumps(gate_document(pull(), ruling)))["again_at"] == 60.0
-    assert parse_validated("pull-gate", json.dumps(gate_document(pull(), Ruling("approve"))))["again_at"] is None
+    assert written("pull-gate", pull_gate(pull(), ruling))["again_at"] == 60.0
+    assert written("pull-gate", pull_gate(pull(), Ruling("approve")))["again_at"] is None
 
 
 def test_a_ruling_says_why_and_when_to_look_again() -> None:

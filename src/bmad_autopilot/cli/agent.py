@@ -35,10 +35,11 @@ from ..views.agents import (
     CallView,
     EventLine,
     OpenCall,
+    agent_list,
+    agent_logs,
     call_footer,
     call_header,
     coarse_duration,
-    document,
     readable_lines,
     render,
     render_event_line,
@@ -82,7 +83,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     calls = [_open_call(location, config) for location in locations[:MAX_CALLS]]
     more = len(locations) - len(calls)
     if as_json:
-        print_json(document(agents, calls, more))
+        print_json("agent-list", agent_list(agents, calls, more))
     else:
         click.echo("\n".join(render(agents, calls, more, terminal(ctx))))
 
@@ -216,7 +217,8 @@ def logs(ctx: click.Context, run: str | None, as_json: bool, raw: bool, errors: 
     if raw:
         _print(_raw(call, kinds, out))
     elif as_json:
-        print_json(_document(call, _lines(call, kinds)))
+        lines = list(_lines(call, kinds))
+        print_json("agent-logs", agent_logs(call_view(call), call.location.folder, lines, call_ending(call)))
     else:
         _print(call_header(call_view(call), out))
         _print(render_event_line(one, out) for one in _lines(call, kinds))
@@ -258,35 +260,6 @@ def _print(lines: Iterable[str]) -> None:
     left = iter(lines)
     while piece := list(islice(left, CHUNK)):
         click.echo("\n".join(piece))
-
-
-def _document(call: RecordedCall, lines: Iterable[EventLine]) -> dict[str, object]:
-    shown, end = call_view(call), call_ending(call)
-    return {
-        "version": 1,
-        "kind": "agent-logs",
-        "call": {
-            "name": shown.name,
-            "folder": call.location.folder,
-            "story": shown.story,
-            "step": shown.step,
-            "agent": shown.agent,
-            "model": shown.model,
-            "state": shown.state.value,
-            "seconds": round(shown.seconds, 3),
-        },
-        "lines": [one._asdict() for one in lines],
-        "outcome": None
-        if end is None
-        else {
-            "outcome": end.verdict.outcome.value,
-            "message": end.verdict.message,
-            "denials": list(end.verdict.denials),
-            "dollars": end.verdict.spend.dollars,
-            "tokens": vars(end.verdict.spend.tokens),
-            "kept": end.result.kept["ref"] if end.result.kept else None,
-        },
-    }
 
 
 # bmad agent attach

@@ -20,7 +20,7 @@ from ..io.processes import Probe, ProcessOutput, find_program, run_probes
 from ..project.config import ROLES, Config, CustomAgent, load_config
 from ..project.root import Root, find_root
 from ..runs.layout import AttemptLocation, find_attempts, runs_folder
-from ..views.agents import CallEndView, CallView, KnownAgent
+from ..views.agents import AccountLimit, CallEndView, CallView, KnownAgent
 from .checks.machine_checks import answer_text
 
 if TYPE_CHECKING:
@@ -269,6 +269,7 @@ def _builtin_agent(name: str, answer: ProcessOutput | None, roles: tuple[str, ..
         roles=roles,
         parked=parked_until(name),
         install=PACKAGES[name].install if answer is None else None,
+        installed=answer is not None and answer.ok,
     )
 
 
@@ -283,14 +284,15 @@ def _custom_agent(name: str, settings: CustomAgent, folder: str, roles: tuple[st
         roles=roles,
         parked=parked_until(name),
         install=None,
+        installed=found is not None,
     )
 
 
-def parked_until(name: str) -> tuple[str, float] | None:
-    """The usage limit its account has reached: kind and end time."""
+def parked_until(name: str) -> AccountLimit | None:
+    """The usage limit its account has reached."""
     path = limits_file(limits_folder(os.environ), name, os.environ)
     parked = read_parked(path, time.time()).parked
-    return (parked.kind, parked.until) if parked else None
+    return AccountLimit(parked.kind, parked.until) if parked else None
 
 
 def complete_agent(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -86,12 +86,12 @@ def _show(
     ctx: click.Context, autopilot_options: "AutopilotOptions", parallel: int | None, *, as_json: bool
 ) -> NoReturn:
     from ..views import autopilot as view
-    from .context import gather_facts_to_act, print_json, terminal
+    from .context import gather_facts_to_act, print_event, terminal
 
     facts, autopilot_options = _with_base_policy(gather_facts_to_act(ctx), autopilot_options, parallel)
     preview = _preview(facts, autopilot_options)
     if as_json:
-        print_json({"version": 1, "event": "autopilot-plan", "at": time.time(), **view.preview_document(preview)})
+        print_event("autopilot-plan", view.preview_document(preview))
     else:
         click.echo("\n".join(view.preview_lines(preview, terminal(ctx))))
     ctx.exit(EXIT_DONE)

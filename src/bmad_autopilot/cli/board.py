@@ -1,6 +1,7 @@
 """bmad board: check, set and repair the board."""
 
 import os
+from typing import NamedTuple
 
 import click
 
@@ -10,6 +11,7 @@ from ..board.overview import epic_views
 from ..board.sprint_status import Board, Row, find_row
 from ..board.sprint_status_writer import check_status, set_status
 from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic, Location, Severity, UsageError, command
+from ..core.json_types import pick
 from ..core.keys import identify
 from ..core.statuses import DONE, PARKED, RowKind
 from ..core.text import printable
@@ -42,7 +44,7 @@ def check(ctx: click.Context, as_json: bool) -> None:
     facts = gather_facts(ctx)
     found = _diagnose(facts)
     if as_json:
-        print_json(_document(facts, found))
+        print_json("board-check", _board_check(facts, found))
     else:
         for line in message_lines([_check_item(facts, item) for item in found], terminal(ctx)):
             click.echo(line)
@@ -80,25 +82,29 @@ def _summary(board: Board, found: list[Diagnostic]) -> str:
     return f"{rows} read: {', '.join(parts) or 'nothing to say'}"
 
 
-def _document(facts: ProjectFacts, found: list[Diagnostic]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "board-check",
-        "board": display_path(facts.project, facts.board.path),
-        "rows": len(facts.board.rows),
-        "diagnostics": [
-            {
-                "severity": item.severity.value,
-                "code": item.code,
-                "message": item.message,
-                "file": display_path(facts.project, item.location.file),
-                "line": item.location.line,
-                "column": item.location.column,
-                "help": item.hint,
-            }
-            for item in found
-        ],
-    }
+class DiagnosticRow(NamedTuple):
+    severity: Severity
+    code: str
+    message: str
+    file: str
+    line: int | None
+    column: int | None
+    help: str | None
+
+
+class BoardCheck(NamedTuple):
+    board: str
+    rows: int
+    diagnostics: list[DiagnosticRow]
+
+
+def _board_check(facts: ProjectFacts, found: list[Diagnostic]) -> BoardCheck:
+    def row(item: Diagnostic) -> DiagnosticRow:
+        place = item.location
+        file = display_path(facts.project, place.file)
+        return pick(DiagnosticRow, item, file=file, line=place.line, column=place.column, help=item.hint)
+
+    return BoardCheck(display_path(facts.project, facts.board.path), len(facts.board.rows), list(map(row, found)))
 
 
 # bmad board repair
@@ -117,7 +123,7 @@ def repair(ctx: click.Context, apply: bool, as_json: bool) -> None:
     if apply:
         _apply(facts, repairs)
     if as_json:
-        print_json({"version": 1, "kind": "board-repair", "applied": apply, "repairs": _rows(facts, repairs)})
+        print_json("board-repair", BoardRepairs(apply, [_repair_row(facts, item) for item in repairs]))
         return
     for line in message_lines([_repair_item(facts, item) for item in repairs], terminal(ctx)):
         click.echo(line)
@@ -146,18 +152,23 @@ def _apply(facts: ProjectFacts, repairs: list[Repair]) -> None:
             )
 
 
-def _rows(facts: ProjectFacts, repairs: list[Repair]) -> list[dict[str, object]]:
-    return [
-        {
-            "key": item.key,
-            "before": item.before,
-            "after": item.after,
-            "why": item.reason,
-            "file": display_path(facts.project, item.location.file),
-            "line": item.location.line,
-        }
-        for item in repairs
-    ]
+class RepairRow(NamedTuple):
+    key: str
+    before: str
+    after: str
+    why: str
+    file: str
+    line: int | None
+
+
+class BoardRepairs(NamedTuple):
+    applied: bool
+    repairs: list[RepairRow]
+
+
+def _repair_row(facts: ProjectFacts, item: Repair) -> RepairRow:
+    file = display_path(facts.project, item.location.file)
+    return pick(RepairRow, item, why=item.reason, file=file, line=item.location.line)
 
 
 # bmad board set

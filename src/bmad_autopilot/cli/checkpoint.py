@@ -100,8 +100,7 @@ def read_artefact(root: Root, path: str) -> str:
 
 def print_checkpoint(kept: ProtocolResult, *, as_json: bool) -> None:
     if as_json:
-        known = {**kept._asdict(), "status": kept.status.value}
-        print_json({"version": 1, "kind": "checkpoint", **known})
+        print_json("checkpoint", kept)
         return
     again = "" if kept.is_new else " (recorded before)"
     step = f"step {kept.step}/{kept.total}" if kept.total else f"step {kept.step}"

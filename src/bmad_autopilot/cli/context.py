@@ -1,6 +1,7 @@
 """Opens the project and collects its board, epics and lanes for the verbs."""
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -196,10 +197,23 @@ def display_path(project: Project, path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def print_json(data: object) -> None:
+def print_json(kind: str, record: object) -> None:
+    """Print the `--json` document of a record."""
     import json
 
-    click.echo(json.dumps(data, ensure_ascii=False))
+    from ..io.json_files import document
+
+    click.echo(json.dumps(document(kind, record), ensure_ascii=False))
+
+
+def print_event(kind: str, record: object) -> None:
+    """Print a single event of a command that prints events with `--json`."""
+    import json
+
+    from ..io.json_files import to_json
+
+    head = {"version": 1, "event": kind, "at": time.time()}
+    click.echo(json.dumps(head | to_json(record), ensure_ascii=False))
 
 
 # Opening a project with broken files: unreadable parts are replaced by defaults and reported.

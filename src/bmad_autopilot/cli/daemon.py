@@ -21,7 +21,7 @@ from ..io.files import read_bytes
 from ..project.project import Project
 from ..runs.legacy_state import FOLDER
 from ..runs.supervisor_lock import lock_owner, refuse_second_supervisor
-from .context import current_project, display_path, print_json
+from .context import current_project, display_path, print_event
 
 LOG_NAME = "daemon.log"
 START_TIMEOUT = 60.0  # seconds: the forge may be slow to authenticate
@@ -44,8 +44,7 @@ def start_daemon(ctx: click.Context, *, as_json: bool) -> NoReturn:
         ctx.exit(code if code >= 0 else EXIT_FAILED)
     shown = display_path(project, path)
     if as_json:
-        data = {"pid": child.pid, "log": path, "ready": is_ready}
-        print_json({"version": 1, "event": "daemon", "at": time.time(), **data})
+        print_event("daemon", {"pid": child.pid, "log": path, "ready": is_ready})
     else:
         state = "is at work" if is_ready else "still prepares itself"
         click.echo(f"bmad autopilot {state} in the background (pid {child.pid})")

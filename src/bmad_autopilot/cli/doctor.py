@@ -5,10 +5,11 @@ import os
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_UNREADABLE, FileError
+from ..core.json_types import pick
 from ..io.processes import PROBE_SECONDS, Probe, run_probes
 from ..project.bmad_install import Era
 from ..project.project import Project
-from ..views.doctor import CheckState, DoctorCheck, document, render
+from ..views.doctor import CheckRow, CheckState, DoctorCheck, DoctorReport, render
 from ..workflows.selection import select_workflow
 from ..workflows.workflow import BUILD
 from .checks import github_checks, machine_checks, project_checks
@@ -23,7 +24,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     """Is everything here that is needed? Each line with its fix."""
     checks = run_checks(ctx.obj[0])
     if as_json:
-        print_json(document(checks))
+        print_json("doctor", DoctorReport([pick(CheckRow, check) for check in checks]))
     else:
         click.echo("\n".join(render(checks, terminal(ctx))))
     ctx.exit(exit_code(checks))

@@ -1,14 +1,18 @@
 """Prints the agent calls a run would make."""
 
+from typing import Annotated, NamedTuple
+
 import click
 
 from ..board.sprint_status import Row
 from ..board.sprint_status_writer import find_cell
 from ..core.errors import EXIT_DONE, EXIT_FAILED, EXIT_HUMAN
+from ..core.json_types import one_of, pick
 from ..core.statuses import DONE, PARKED, REVIEW, UNKNOWN
 from ..core.text import printable
+from ..project.config import ROLES
 from ..views.terminal import Terminal, cut
-from ..workflows.plan import PlannedStep, missing_skills, plan_story
+from ..workflows.plan import MissingSkill, PlannedStep, missing_skills, plan_story
 from .context import ProjectFacts, find_story_drift, print_json, terminal
 from .next_step import workflow_of
 
@@ -27,7 +31,7 @@ def show_plan(
     steps = [step for plan in plans for step in plan]
     missing = missing_skills(steps)
     if as_json:
-        print_json(_document(workflow.name, steps, missing))
+        print_json("plan", RunPlan(workflow.name, [_planned_call(step) for step in steps], missing))
     else:
         out = terminal(ctx)
         for row, plan in zip(rows, plans, strict=True):
@@ -76,23 +80,23 @@ def _call(step: PlannedStep) -> str:
     return step.prompt
 
 
-def _document(pipeline: str, steps: list[PlannedStep], missing: list[tuple[str, str]]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "plan",
-        "pipeline": pipeline,
-        "steps": [
-            {
-                "story": step.story,
-                "step": step.step.name,
-                "role": step.step.role,
-                "agent": step.agent,
-                "board_before": step.step.before,
-                "board_after": step.step.after,
-                "model": step.model,
-                "prompt": step.prompt,
-            }
-            for step in steps
-        ],
-        "missing": [{"agent": agent, "skill": skill} for agent, skill in missing],
-    }
+class PlannedCall(NamedTuple):
+    story: str
+    step: str
+    role: Annotated[str, one_of(ROLES)]
+    agent: str
+    board_before: str | None
+    board_after: str | None
+    model: str | None
+    prompt: Annotated[str | None, "how the prompt begins; null: the skill is not installed"]
+
+
+class RunPlan(NamedTuple):
+    pipeline: Annotated[str, "lean, full, build, or the name of a workflow of the project's own"]
+    steps: list[PlannedCall]
+    missing: list[MissingSkill]
+
+
+def _planned_call(one: PlannedStep) -> PlannedCall:
+    step = one.step
+    return pick(PlannedCall, one, step=step.name, role=step.role, board_before=step.before, board_after=step.after)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def list_flows(ctx: click.Context, as_json: bool) -> None:
     """The flows there are, with their steps: those that come with bmad, and the project's own ([flows] in
     bmad-autopilot.toml); and which of them fit this folder."""
-    from ..views.flow import ListedFlow, flow_list_document, render_flow_list
+    from ..views.flow import FlowList, ListedFlow, render_flow_list
 
     overview = read_flows(ctx)
     chosen = overview.choice.flow
@@ -46,14 +46,14 @@ def list_flows(ctx: click.Context, as_json: bool) -> None:
             flow.head.description,
             overview.status_of(flow).path,
             tuple(step.name for step in flow.steps),
-            flow.path,
+            flow.path or None,
             fits=flow in fitting,
             chosen=flow is chosen,
         )
         for flow in overview.flows
     ]
     if as_json:
-        print_json(flow_list_document(listed, overview.choice.why))
+        print_json("flow-list", FlowList(listed, overview.choice.why))
     else:
         click.echo("\n".join(render_flow_list(listed, overview.choice.why, terminal(ctx))))
 
@@ -224,14 +224,15 @@ def _autopilot_options(
 
 def _print_status(ctx: click.Context, view: "RunView", overview: "FlowsOverview", status: "FlowStatus") -> None:
     """Show the flow's status and decisions before running it."""
-    from ..views.flow import document, flow_summary_lines
+    from ..io.json_files import document
+    from ..views.flow import flow_report, flow_summary_lines
     from ..views.run_view import EventView
     from .flow_status import flow_view
 
     is_chosen = overview.choice.flow == status.flow
     details = flow_view(overview, status, overview.choice.why if is_chosen else "as you say")
     if isinstance(view, EventView):
-        view("flow", document(details), time.time())
+        view("flow", document("flow", flow_report(details)), time.time())
     view.print_lines([*flow_summary_lines(details, terminal(ctx)), ""])
 
 
@@ -262,12 +263,12 @@ def flow(ctx: click.Context, show_all: bool, as_json: bool) -> None:
     it waits for you."""
     if ctx.invoked_subcommand is not None:
         return
-    from ..views.flow import document, render
+    from ..views.flow import flow_report, render
     from .flow_status import current_flow_view
 
     view = current_flow_view(read_flows(ctx), show_all=show_all)
     if as_json:
-        print_json(document(view))
+        print_json("flow", flow_report(view))
     else:
         click.echo("\n".join(render(view, terminal(ctx))))
     ctx.exit(EXIT_HUMAN if view.is_waiting else EXIT_DONE)

@@ -5,11 +5,10 @@ import os
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_HUMAN, FileError, command
-from ..core.flow_state import CompletedStep, LastSession
+from ..core.flow_state import STATUSES, CompletedStep, LastSession
 from ..engine.flows.status import FlowsOverview, FlowStatus, load_flows
 from ..project.bmad_install import Era
 from ..project.project import Project
-from ..runs.flow_state_reader import STATUSES
 from ..runs.supervisor_lock import describe_owner
 from ..views.flow import (
     CURRENT,
@@ -20,7 +19,7 @@ from ..views.flow import (
     CurrentStep,
     FlowStepLine,
     FlowView,
-    document,
+    flow_report,
     render,
 )
 from ..views.questions import OpenQuestion
@@ -109,8 +108,8 @@ def _line(status: FlowStatus, record: FlowRecord, index: int, here: int) -> Flow
     if index < here:
         return _past_step_line(status, record, index, part.number, step.name)
     if index == here:
-        return FlowStepLine(part.number, step.name, CURRENT, _current_step_text(status, part))
-    return FlowStepLine(part.number, step.name, UPCOMING, _upcoming_text(part, index in record.redo))
+        return FlowStepLine(part.number, step.name, CURRENT, _current_step_text(status, part) or None)
+    return FlowStepLine(part.number, step.name, UPCOMING, _upcoming_text(part, index in record.redo) or None)
 
 
 def _past_step_line(status: FlowStatus, record: FlowRecord, index: int, number: int, name: str) -> FlowStepLine:
@@ -121,7 +120,7 @@ def _past_step_line(status: FlowStatus, record: FlowRecord, index: int, number: 
         passed = index in status.position.passed
         return FlowStepLine(number, name, FLOW_DONE, "what comes after it is there" if passed else FOUND_TEXT)
     mark = SKIPPED if row.outcome.strip().lower().startswith(SKIPPED_WORD) else FLOW_DONE
-    return FlowStepLine(number, name, mark, row.outcome, row.completed)
+    return FlowStepLine(number, name, mark, row.outcome or None, row.completed or None)
 
 
 def _upcoming_text(part: FlowPart, is_repeated: bool) -> str:
@@ -165,7 +164,7 @@ def _current(status: FlowStatus) -> CurrentStep | None:
         part.number,
         step.name,
         current_step_status(status),
-        state.sub_step if state and agrees else "",
+        state.sub_step or None if state and agrees else None,
         state.retry_count if state and agrees else 0,
         part.tries,
         status.position.at_gate,
@@ -182,7 +181,9 @@ def show_flow(ctx: click.Context, project: Project, *, as_json: bool, show_all: 
         raise _no_board(project, overview)
     view = flow_view(overview, status, overview.choice.why, show_all=show_all)
     if as_json:
-        print_json(_document(project, view))
+        from .status_report import flow_status_report
+
+        print_json("status", flow_status_report(project, flow_report(view)))
     else:
         out = terminal(ctx)
         name = os.path.basename(project.root.path)
@@ -207,26 +208,3 @@ def _no_board(project: Project, overview: FlowsOverview) -> FileError:
             error.message, location=error.location, found=error.found, expected=error.expected, hint=hint
         )
     raise AssertionError("a board is there, and was not found")
-
-
-def _document(project: Project, view: "FlowView") -> dict[str, object]:
-    counts = dict.fromkeys(("backlog", "ready-for-dev", "in-progress", "review", "done"), 0)
-    flow_document = document(view)
-    return {
-        "version": 1,
-        "kind": "status",
-        "project": {
-            "root": project.root.path,
-            "checkout": project.root.checkout,
-            "name": os.path.basename(project.root.path),
-            "bmad_version": project.bmad.version,
-            "era": project.bmad.era.value,
-            "board": None,
-        },
-        "counts": counts,
-        "next": None,
-        "retrospective": None,
-        **{name: [] for name in ("risks", "drift", "action_items", "parked", "unrecognised")},
-        "flow": {name: value for name, value in flow_document.items() if name not in ("version", "kind")},
-        "epics": [],
-    }

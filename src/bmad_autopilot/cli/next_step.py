@@ -1,4 +1,4 @@
-"""Determines the next story step on the board, as text with commands and as JSON."""
+"""Determines the next story step on the board, as text with commands."""
 
 import shlex
 
@@ -13,21 +13,6 @@ from ..views.status import NextStep
 from ..workflows.selection import select_workflow
 from ..workflows.workflow import Step, Workflow, steps_left
 from .context import ProjectFacts, short_name
-
-
-def next_action_document(facts: ProjectFacts, action: Action) -> dict[str, object]:
-    row = facts.board.rows[action.story_id]
-    step, agent, invocation = next_call(facts, action)
-    return {
-        "type": action.type,
-        "story_id": action.story_id,
-        "skill": action.skill,
-        "status": row.status.raw,
-        "step": step.name if step else None,
-        "agent": agent,
-        "invocation": f"{invocation} {action.story_id}" if invocation else None,
-        "command": command("run-story", short_name(facts, row), "--dry-run"),
-    }
 
 
 def workflow_of(project: Project) -> Workflow:

@@ -36,14 +36,14 @@ def plan(ctx: click.Context, patterns: tuple[str, ...], parallel: int | None, as
     begun.
 
     PATTERN: a regular expression, in any case, that an epic's number or title must hold; several: one of them."""
-    from ..views.plan import document, render
+    from ..views.plan import epic_schedule, render
     from .context import gather_facts_to_act, print_json, terminal
 
     facts = gather_facts_to_act(ctx)
     at_once = facts.project.config.parallel if parallel is None else parallel
     view = epic_plan(facts, patterns, max(1, at_once))
     if as_json:
-        print_json(document(view))
+        print_json("schedule", epic_schedule(view))
     else:
         for line in render(view, terminal(ctx)):
             click.echo(line)

@@ -27,15 +27,15 @@ def pr() -> None:
 def status(ctx: click.Context, as_json: bool) -> None:
     """How the open pull requests stand: checks, review, threads, and what each waits for."""
     from ..engine.autopilot.epics import PREFIX
-    from ..views.pulls import document, render
+    from ..views.pulls import PullList, render
     from .context import print_json, terminal
 
     project, forge = _forge(ctx)
     waits = _waiting_reasons(project)
     trusted = project.config.github.trusted
-    summaries = [_pull_summary(forge, mark.number, waits, trusted) for mark in forge.pulls_of(PREFIX)]
+    summaries = tuple(_pull_summary(forge, mark.number, waits, trusted) for mark in forge.pulls_of(PREFIX))
     if as_json:
-        print_json(document(summaries))
+        print_json("pulls", PullList(summaries))
     else:
         click.echo("\n".join(render(summaries, terminal(ctx))))
 
@@ -57,14 +57,14 @@ def gate(ctx: click.Context, number: int, as_json: bool) -> NoReturn:
 
     Exit code 0: yes; 3: not yet; 1: no."""
     from ..github.approval import APPROVE, WAIT, Rules, judge
-    from ..views.pulls import gate_document, gate_lines
+    from ..views.pulls import gate_lines, pull_gate
     from .context import print_json, terminal
 
     project, forge = _forge(ctx)
     pull = _pull(forge, number)
     ruling = judge(_gate_situation(forge.repository(), number), Rules())
     if as_json:
-        print_json(gate_document(pull, ruling))
+        print_json("pull-gate", pull_gate(pull, ruling))
     else:
         click.echo(
             "\n".join(

@@ -21,7 +21,7 @@ from ..runs.questions import Inbox, PendingQuestion, deliver_answer
 from ..runs.questions import record_answer as record
 from ..runs.supervisor_lock import AUTOPILOT, LockOwner, describe_owner, owner_of_run
 from ..views.agents import coarse_duration
-from ..views.questions import QuestionsView, document, question_block, render
+from ..views.questions import QuestionsView, question_block, question_list, render
 from .context import display_path, print_json, terminal
 from .inbox import ProjectInbox, complete_asking_story, find_question, matching_stories, open_question, read_inbox
 from .resume_command import resume_command
@@ -43,7 +43,7 @@ def questions(ctx: click.Context, as_json: bool) -> None:
         then,
     )
     if as_json:
-        print_json(document(view))
+        print_json("questions", question_list(view))
     else:
         click.echo("\n".join(render(view, terminal(ctx))))
 

@@ -166,23 +166,23 @@ def _adopt(ctx: click.Context, project: Project, unattended: Mapping[str, str], 
 def _print_protocol_resume(ctx: click.Context, project: Project, run: Run, *, as_json: bool) -> None:
     """Print what an agent needs to continue a protocol run, which bmad does not drive."""
     from ..runs.checkpoint_protocol import load_protocol_resume
-    from ..views.run_details import protocol_resume_document, render_protocol_resume
+    from ..views.run_details import render_protocol_resume
 
     found = load_protocol_resume(run.folder)
     assert found is not None, run.folder
     if as_json:
-        print_json(protocol_resume_document(found))
+        print_json("protocol-resume", found)
     else:
         click.echo("\n".join(render_protocol_resume(found, terminal(ctx))))
 
 
 def _list(ctx: click.Context, project: Project, *, as_json: bool) -> None:
     from ..runs.checkpoints import all_checkpoints
-    from ..views.run_details import checkpoints_document, render_checkpoints
+    from ..views.run_details import checkpoint_list, render_checkpoints
 
     found = all_checkpoints(runs_folder(project.root.path))
     if as_json:
-        print_json(checkpoints_document(found))
+        print_json("checkpoints", checkpoint_list(found))
     else:
         click.echo(
             "\n".join(

@@ -11,7 +11,7 @@ from ..runs.layout import find_archived, runs_folder
 from ..runs.state_file import RunStatus
 from ..runs.supervisor_lock import busy_runs
 from ..runs.timeline import run_cost
-from ..views.runs import RunRow, RunsView, render_runs, runs_document
+from ..views.runs import CUT_SHORT, RunList, RunRow, RunsView, render_runs
 from ..views.terminal import Terminal
 from .lazy_group import LazyGroup
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # their readers takes as long as reading a hundred runs.
 
 MAX_RUNS = 20  # shown without --all
-CUT_SHORT = "cut short"
 
 
 def project_root(ctx: click.Context) -> Root:
@@ -45,7 +44,7 @@ def print_runs(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     if as_json:
         from .context import print_json
 
-        print_json(runs_document(view))
+        print_json("runs", RunList(view.rows))
     else:
         click.echo("\n".join(render_runs(view, Terminal(ctx.obj[1]))))
 
@@ -59,14 +58,14 @@ def run_row(run: Run, busy: set[str]) -> RunRow:
         status=status_word(run, busy),
         step=state.current_step,
         total=state.total_steps,
-        started=state.started_at,
-        last_checkpoint=state.last_checkpoint,
-        dollars=money.dollars,
+        started_at=state.started_at or None,
+        last_checkpoint=state.last_checkpoint or None,
+        checkpoint=state.checkpoint_id or None,
+        dollars=round(money.dollars, 6),
         unpriced=money.unpriced,
         calls=money.calls,
-        checkpoint=state.checkpoint_id,
-        is_archived=run.is_archived,
-        is_protocol=run.is_protocol,
+        archived=run.is_archived,
+        protocol=run.is_protocol,
     )
 
 

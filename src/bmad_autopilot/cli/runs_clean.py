@@ -4,10 +4,12 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from typing import Literal, NamedTuple
 
 import click
 
 from ..core.errors import AutopilotError, UsageError
+from ..core.json_types import Count, pick
 from ..core.text import printable
 from ..engine.run_refs import clean_runs, release_refs
 from ..project.root import Root
@@ -17,7 +19,7 @@ from ..runs.retention import RETENTION_DAYS, ExpiredRun, archive_session, delete
 from ..runs.state_file import RunStatus
 from ..runs.supervisor_lock import busy_runs
 from ..views.format import pluralize
-from ..views.runs import SessionRow, render_sessions, sessions_document
+from ..views.runs import SessionList, SessionRow, render_sessions
 from ..views.terminal import Terminal
 from .context import print_json
 from .runs import project_root, status_word
@@ -46,7 +48,7 @@ def clean(ctx: click.Context, dry_run: bool, deletes: bool, yes: bool, as_json: 
         if not as_json:
             _print_deleted(gone, dry_run)
     if as_json:
-        print_json(_document(moved, gone, dry_run))
+        print_json("runs-clean", _cleanup(moved, gone, dry_run))
 
 
 def _delete(root: Root, archived: list[Run], *, yes: bool) -> list[Run]:
@@ -87,23 +89,28 @@ def _print_deleted(gone: list[Run], dry_run: bool) -> None:
     click.echo(f"{pluralize(len(gone), 'archived run')} {would}")
 
 
-def _document(moved: list[ExpiredRun], gone: list[Run], dry_run: bool) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "runs-clean",
-        "dry_run": dry_run,
-        "archived": [
-            {
-                "run": one.run,
-                "session": one.session,
-                "status": one.status.value,
-                "days": one.days,
-                "why": one.reason,
-            }
-            for one in moved
-        ],
-        "deleted": [{"run": run.id, "session": run.session} for run in gone],
-    }
+class ArchivedRun(NamedTuple):
+    run: str
+    session: str
+    status: Literal[RunStatus.COMPLETED, RunStatus.FAILED]
+    days: Count
+    why: str
+
+
+class DeletedRun(NamedTuple):
+    run: str
+    session: str
+
+
+class Cleanup(NamedTuple):
+    dry_run: bool
+    archived: list[ArchivedRun]
+    deleted: list[DeletedRun]
+
+
+def _cleanup(moved: list[ExpiredRun], gone: list[Run], dry_run: bool) -> Cleanup:
+    archived = [pick(ArchivedRun, one, why=one.reason) for one in moved]
+    return Cleanup(dry_run, archived, [DeletedRun(run.id, run.session) for run in gone])
 
 
 # bmad runs session
@@ -124,16 +131,16 @@ def list_(ctx: click.Context, as_json: bool) -> None:
     grouped: dict[str, list[Run]] = {}
     for run in all_runs(runs_folder(root.path)):
         grouped.setdefault(run.session, []).append(run)
-    rows = [SessionRow(name, _statuses(own, busy), own[0].last_activity) for name, own in grouped.items()]
+    rows = [SessionRow(name, _statuses(own, busy), own[0].last_activity or None) for name, own in grouped.items()]
     if as_json:
-        print_json(sessions_document(rows))
+        print_json("sessions", SessionList(rows))
     else:
         click.echo("\n".join(render_sessions(rows, time.time(), Terminal(ctx.obj[1]))))
 
 
-def _statuses(own: list[Run], busy: set[str]) -> tuple[tuple[str, int], ...]:
+def _statuses(own: list[Run], busy: set[str]) -> dict[str, int]:
     with_targets = (with_target(run) if run.state.status is RunStatus.RUNNING else run for run in own)
-    return tuple(Counter(status_word(run, busy) for run in with_targets).most_common())
+    return dict(Counter(status_word(run, busy) for run in with_targets).most_common())
 
 
 @session.command("archive", short_help="Move all runs of a session to the archive.")

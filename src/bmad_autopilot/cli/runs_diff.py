@@ -10,7 +10,7 @@ from ..project.root import Root
 from ..runs.checkpoints import Checkpoint, artefacts_until, compare_checkpoints, find_checkpoint, list_checkpoints
 from ..runs.index import find_run
 from ..runs.layout import runs_folder
-from ..views.run_details import DiffView, diff_document, render_diff
+from ..views.run_details import DiffView, checkpoint_diff, render_diff
 from ..views.terminal import Terminal
 from .context import print_json
 from .runs import project_root
@@ -34,7 +34,7 @@ def diff(ctx: click.Context, before: str, after: str, as_json: bool) -> None:
     files, why_not = _files(root, one, other)
     view = DiffView(one, other, compare_checkpoints(one, other), files, why_not, time.time())
     if as_json:
-        print_json(diff_document(view))
+        print_json("checkpoint-diff", checkpoint_diff(view))
     else:
         click.echo("\n".join(render_diff(view, Terminal(ctx.obj[1]))))
 

@@ -14,8 +14,8 @@ from ..runs.layout import attempt_folder, runs_folder
 from ..runs.state_file import read_state
 from ..runs.supervisor_lock import busy_runs
 from ..runs.timeline import Timeline, build_timeline, decisions_of_step, read_decisions
-from ..views.run_details import WhyView, render_why, why_document
-from ..views.runs import RunTimelineView, render_run, run_document
+from ..views.run_details import WhyView, explain_decisions, render_why
+from ..views.runs import RunTimelineView, render_run, run_details
 from ..views.terminal import Terminal
 from .context import print_json
 from .runs import complete_run, project_root, run_row
@@ -45,7 +45,7 @@ def show(ctx: click.Context, run: str | None, as_json: bool) -> None:
         problems,
     )
     if as_json:
-        print_json(run_document(view))
+        print_json("run", run_details(view))
     else:
         click.echo("\n".join(render_run(view, Terminal(ctx.obj[1]))))
 
@@ -101,6 +101,6 @@ def why(ctx: click.Context, run: str | None, step: str | None, as_json: bool) ->
         raise UsageError(f"{found.id} has no decision at step {step}", expected=f"one of: {named}")
     view = WhyView(found.id, chosen, steps)
     if as_json:
-        print_json(why_document(view))
+        print_json("why", explain_decisions(view))
     else:
         click.echo("\n".join(render_why(view, Terminal(ctx.obj[1]))))

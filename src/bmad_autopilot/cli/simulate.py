@@ -2,12 +2,14 @@
 
 import gc
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from ..core.json_types import ABSENT, Absent, Count, Figure, Keywords, Positive
+from ..sim.effect_log import EffectActor
 from .context import current_project, print_json
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def simulate(
         reports.append(report if seeds == 1 or report.broken else report._replace(effects=[]))
     took = time.monotonic() - began
     if as_json:
-        print_json(_document(reports, with_effects=seeds == 1))
+        print_json("simulation", _simulation(reports, with_effects=seeds == 1))
     else:
         _show(reports, took, verbose=verbose)
     ctx.exit(EXIT_FAILED if any(report.broken for report in reports) else EXIT_DONE)
@@ -155,8 +157,11 @@ def _summary(reports: "Sequence[SimulationReport]", took: float) -> list[str]:
     ]
 
 
+_STORY_TOTALS = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars")
+
+
 def _totals(reports: "Sequence[SimulationReport]") -> dict[str, float]:
-    names = ("stories", "done", "calls", "commits", "questions", "edits", "crashes", "dollars", "pulls", "merged")
+    names = (*_STORY_TOTALS, "pulls", "merged")
     totals: dict[str, float] = {name: sum(getattr(report, name) for report in reports) for name in names}
     totals["dollars"] = round(totals["dollars"], 2)
     totals["left"] = totals["stories"] - totals["done"]
@@ -165,26 +170,37 @@ def _totals(reports: "Sequence[SimulationReport]") -> dict[str, float]:
     return totals
 
 
-def _document(reports: "Sequence[SimulationReport]", *, with_effects: bool) -> dict[str, object]:
+class BrokenSeed(NamedTuple):
+    seed: Count
+    promises: Annotated[tuple[str, ...], Keywords(minItems=1)]
+    command: str
+
+
+class EffectLine(NamedTuple):
+    at: Annotated[Figure, "Virtual seconds since the beginning"]
+    by: EffectActor
+    kind: str
+    told: str
+
+
+class Simulation(NamedTuple):
+    first_seed: Count
+    seeds: Positive
+    totals: Annotated[Mapping[str, Figure], Keywords(required=[*_STORY_TOTALS, "left", "hours", "broken"])]
+    broken: Annotated[list[BrokenSeed], "Seeds in which a promise did not hold"]
+    effects: Annotated[list[EffectLine] | Absent, "Of a single seed: what happened, in order"] = ABSENT
+
+
+def _simulation(reports: "Sequence[SimulationReport]", *, with_effects: bool) -> Simulation:
+    broken = [BrokenSeed(one.seed, tuple(one.broken), one.command) for one in reports if one.broken]
+    effects = list(_effect_lines(reports[0])) if with_effects else ABSENT
+    return Simulation(reports[0].seed, len(reports), _totals(reports), broken, effects)
+
+
+def _effect_lines(report: "SimulationReport") -> Iterator[EffectLine]:
     from ..sim.effect_log import describe_effect
 
-    document: dict[str, object] = {
-        "version": 1,
-        "kind": "simulation",
-        "first_seed": reports[0].seed,
-        "seeds": len(reports),
-        "totals": _totals(reports),
-        "broken": [
-            {"seed": report.seed, "promises": list(report.broken), "command": report.command}
-            for report in reports
-            if report.broken
-        ],
-    }
-    if with_effects:
-        described = ((effect, describe_effect(effect)) for effect in reports[0].effects)
-        document["effects"] = [
-            {"at": round(effect.at, 2), "by": str(effect.actor), "kind": effect.kind, "told": line[11:]}
-            for effect, line in described
-            if line is not None
-        ]
-    return document
+    for effect in report.effects:
+        line = describe_effect(effect)
+        if line is not None:
+            yield EffectLine(round(effect.at, 2), effect.actor, effect.kind, line[11:])

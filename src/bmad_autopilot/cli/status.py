@@ -9,16 +9,13 @@ import click
 
 from ..board.drift import Drift
 from ..board.overview import (
-    EpicView,
     Risk,
     count_stories,
     epic_risks,
     find_risks,
     next_action,
-    pending_retrospective,
 )
 from ..board.sprint_status import action_items
-from ..core.statuses import PARKED, RowKind
 from ..project.bmad_install import BMAD6_BOARD_MESSAGE, MIGRATE_HINT, Era
 from ..views.status import NextStep, StatusView, render
 from ..views.terminal import Terminal
@@ -40,9 +37,6 @@ from .next_step import next_story_step
 
 if TYPE_CHECKING:
     from .status_runs import OpenRun
-
-
-SCHEMA_VERSION = 1
 
 
 @click.command()
@@ -73,7 +67,9 @@ def status(ctx: click.Context, epic: str | None, show_all: bool, as_json: bool) 
         risks = [risk._replace(hint=usable_hint(project, risk.hint)) for risk in risks]
         risks = [Risk("board-of-bmad-6", BMAD6_BOARD_MESSAGE, MIGRATE_HINT), *risks]
     if as_json:
-        click.echo(_document(facts, risks, drift, run))
+        from .status_report import status_text
+
+        click.echo(status_text(facts, risks, drift, run))
         return
 
     out = terminal(ctx)
@@ -94,90 +90,6 @@ def _with_runs(facts: ProjectFacts) -> "tuple[ProjectFacts, OpenRun | None]":
     from .status_lanes import with_lanes
 
     return with_lanes(facts, [one.folder for one in found]), find_open_run(facts.project, found)
-
-
-def _document(facts: ProjectFacts, risks: list[Risk], drift: list[Drift], run: "OpenRun | None") -> str:
-    """One JSON document. Stories are formatted by hand: ten thousand dictionaries would take longer than reading
-    the board."""
-    from json import dumps
-
-    from .next_step import next_action_document
-
-    project, board = facts.project, facts.board
-    action = next_action(facts.local_epics)
-    retro = pending_retrospective(facts.local_epics)
-    why = parked_reasons(facts)
-    head: dict[str, object] = {
-        "version": SCHEMA_VERSION,
-        "kind": "status",
-        "project": {
-            "root": project.root.path,
-            "checkout": project.root.checkout,
-            "name": board.field("project") or os.path.basename(project.root.path),
-            "bmad_version": project.bmad.version,
-            "era": project.bmad.era.value,
-            "board": display_path(project, board.path),
-        },
-        "counts": count_stories(facts.epics),
-        "next": None if action is None or project.bmad.tickets else next_action_document(facts, action),
-        "retrospective": retro.key if retro else None,
-        "risks": [{"code": risk.code, "message": risk.message, "help": risk.hint} for risk in risks],
-        "drift": [_drift_document(facts, item) for item in drift],
-        "action_items": [item._asdict() for item in action_items(board) if item.status != "done"],
-        "parked": [
-            {"key": row.key, "status": row.status.raw, "reason": why.get(row.key)}
-            for epic in facts.epics
-            if PARKED in epic.meanings
-            for row in epic.stories
-            if row.meaning == PARKED
-        ],
-        "unrecognised": [row.key for row in board.of_kind(RowKind.OTHER)],
-    }
-    if run is not None:
-        from .status_runs import run_document
-
-        head["run"] = run_document(run)
-    if facts.lanes:
-        from .status_lanes import lanes_document as document_lanes
-
-        head["lanes"] = document_lanes(facts)
-    epics = ", ".join(map(_epic_json, facts.epics))
-    return f'{dumps(head, ensure_ascii=False)[:-1]}, "epics": [{epics}]}}'
-
-
-def _epic_json(view: EpicView) -> str:
-    from json.encoder import encode_basestring as quoted
-
-    def text(value: str | None) -> str:
-        return "null" if value is None else quoted(value)
-
-    own = view.row.status if view.row else None
-    retro = view.retrospective.status.raw if view.retrospective else None
-    stories = ", ".join(
-        [
-            f'{{"key": {quoted(key)}, "number": {quoted(number)}, "status": {quoted(raw)}, '
-            f'"meaning": "{meaning}", "line": {line}}}'
-            for key, (raw, meaning), _, _, number, _, line, _ in view.stories
-        ]
-    )
-    return (
-        f'{{"key": {text(view.key if view.number is not None else None)}, "number": {text(view.number)}, '
-        f'"status": {text(own.raw if own else None)}, "meaning": {text(own.meaning if own else None)}, '
-        f'"done": {view.done_count}, "retrospective": {text(retro)}, '
-        f'"stories": [{stories}]}}'
-    )
-
-
-def _drift_document(facts: ProjectFacts, item: Drift) -> dict[str, object]:
-    return {
-        "code": item.code,
-        "story": item.row.key,
-        "board": item.row.status.raw,
-        "file": item.story_status.raw if item.story_status else None,
-        "path": display_path(facts.project, item.location.file) if item.location.file else None,
-        "line": item.location.line,
-        "message": item.message,
-    }
 
 
 # Text output.

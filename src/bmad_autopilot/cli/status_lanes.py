@@ -4,6 +4,7 @@ the board in this checkout is behind."""
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Annotated, NamedTuple
 
 from ..board.overview import EpicView, epic_views
 from ..board.sprint_status import Board, Row, board_from_text, read_board
@@ -115,8 +116,12 @@ def describe_lanes(facts: ProjectFacts) -> Iterator[str]:
         yield f"{len(lanes) - MOST_SHOWN} more epics are shown as on their branches"
 
 
-def lanes_document(facts: ProjectFacts) -> list[dict[str, object]]:
-    return [
-        {"epic": lane.key, "branch": lane.branch, "base": lane.base, "folder": lane.folder or None}
-        for lane in facts.lanes.values()
-    ]
+class LaneRow(NamedTuple):
+    epic: str
+    branch: str
+    base: Annotated[str, "the branch that it is not on yet"]
+    folder: Annotated[str | None, "its worktree; null: its branch is checked out nowhere"]
+
+
+def lane_rows(facts: ProjectFacts) -> list[LaneRow]:
+    return [LaneRow(lane.key, lane.branch, lane.base, lane.folder or None) for lane in facts.lanes.values()]

@@ -5,7 +5,7 @@ Reads only parts of each file: importing the loop's own readers would take longe
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from ..agents.shim import attempt_files
 from ..core.errors import FileError, command
@@ -16,6 +16,7 @@ from ..runs.layout import find_runs, list_attempts, runs_folder
 
 if TYPE_CHECKING:
     from ..runs.question_file import RunQuestion
+    from ..runs.supervisor_lock import ControlRequest
 
 MAX_TEXT = 300
 MAX_PENDING = 100  # runs read; no more pull requests may be pending
@@ -30,8 +31,8 @@ class PendingDelivery(NamedTuple):
     """A finished epic whose delivery waits for reviews, checks or its turn."""
 
     epic: str
-    pull: int  # 0: no pull request
-    why: str  # what it waits for
+    pull: Annotated[int, "the pull request's number; 0: there is none"]
+    why: Annotated[str, "what it waits for"]
 
     def __str__(self) -> str:
         return f"{self.epic}{f': pull request #{self.pull}' if self.pull else ''} waits for {self.why}"
@@ -42,7 +43,7 @@ class ParkedRun(NamedTuple):
 
     epic: str
     run: str
-    asked: str
+    asked: "ControlRequest"
 
     def __str__(self) -> str:
         how = "paused" if self.asked == "pause" else "stopped"
@@ -111,7 +112,7 @@ def _parked(found: list[UnfinishedRun]) -> Iterator[ParkedRun]:
     for one in reversed(found[:MAX_PENDING]):
         asked = read_request(one.folder)
         if asked is not None:
-            yield ParkedRun(one.target or one.id, one.id, asked.value)
+            yield ParkedRun(one.target or one.id, one.id, asked)
 
 
 def _run_to_resume(found: list[UnfinishedRun]) -> UnfinishedRun | None:
@@ -220,16 +221,36 @@ def run_commands(one: OpenRun) -> tuple[tuple[str, str], ...]:
     return (*answer, *look, *go_on, *lets_go, *stand)
 
 
-def run_document(one: OpenRun) -> dict[str, object]:
-    asked = {"story": one.question.story, "text": one.question_text} if one.question else None
-    return {
-        "id": one.run,
-        "story": one.story or None,
-        "supervised": one.is_supervised,
-        "pid": one.pid or None,
-        "working": one.working_step or None,
-        "question": asked,
-        "command": one.resume_command or None,
-        "pending": [waits._asdict() for waits in one.pending],
-        "parked": [parked._asdict() for parked in one.parked],
-    }
+class RunQuestionRow(NamedTuple):
+    story: str
+    text: Annotated[str, "its first line; bmad questions --json has it whole"]
+
+
+class RunReport(NamedTuple):
+    id: str
+    story: Annotated[str | None, "the one in hand"]
+    supervised: Annotated[bool, "false: command goes on with it"]
+    pid: int | None
+    working: Annotated[str | None, "the step whose agent is at work"]
+    question: RunQuestionRow | None
+    command: Annotated[str | None, "what goes on with it; null: somebody looks after it"]
+    pending: Annotated[
+        tuple[PendingDelivery, ...], "finished epics that wait for others, of all runs that are not over"
+    ]
+    parked: Annotated[
+        tuple[ParkedRun, ...], "epics of a living autopilot that somebody has parked; the others go on"
+    ]
+
+
+def run_report(one: OpenRun) -> RunReport:
+    return RunReport(
+        one.run,
+        one.story or None,
+        one.is_supervised,
+        one.pid or None,
+        one.working_step or None,
+        RunQuestionRow(one.question.story, one.question_text) if one.question else None,
+        one.resume_command or None,
+        one.pending,
+        one.parked,
+    )

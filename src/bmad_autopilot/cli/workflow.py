@@ -3,18 +3,20 @@
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, NamedTuple
 
 import click
 
 from ..core.errors import EXIT_DONE, EXIT_FAILED, Diagnostic
+from ..core.json_types import pick
 from ..core.lane_scope import LaneScope
 from ..core.text import printable
+from ..io.json_files import document
 from ..project.project import Project
 from ..views.format import LocatedMessage, message_lines
 from ..views.terminal import Terminal, cut
-from ..workflows.plan import PlannedStep, missing_skills, plan_workflow
+from ..workflows.plan import MissingSkill, PlannedStep, missing_skills, plan_workflow
 from ..workflows.step_entry import parse_variable_options
 from ..workflows.step_file import StepFile, read_step_file
 from .context import current_project, print_json, terminal
@@ -61,33 +63,47 @@ def plan_lines(found: StepFile, plan: list[PlannedStep], out: Terminal) -> Itera
         yield "     " + out.style(cut(printable(first.strip().partition("\n")[0]), out.width - 5), "dim")
 
 
-def document(found: StepFile, plan: list[PlannedStep]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "plan",
-        "workflow": found.workflow.name,
-        "variables": dict(found.variables),
-        "steps": [
-            {
-                "step": one.step.name,
-                "role": one.step.role,
-                "agent": one.agent,
-                "model": one.model,
-                "command": list(one.step.command),
-                "shell": one.step.shell,
-                "skill": one.step.skill,
-                "prompt": one.prompt,
-                "variables_to_persist": list(one.step.persist),
-                "checkpoint": one.step.checkpoint,
-            }
-            for one in plan
-        ],
-        "missing": [{"agent": agent, "skill": skill} for agent, skill in missing_skills(plan)],
-        "warnings": [
-            {"line": note.location.line, "message": note.message, "code": note.code, "help": note.hint}
-            for note in found.notes
-        ],
-    }
+class WorkflowStep(NamedTuple):
+    step: str
+    role: str
+    agent: str
+    model: str | None
+    command: tuple[str, ...]
+    shell: bool
+    skill: str | None
+    prompt: Annotated[str | None, "null: the skill is not installed"]
+    variables_to_persist: tuple[str, ...]
+    checkpoint: bool
+
+
+class WorkflowWarning(NamedTuple):
+    line: int | None
+    message: str
+    code: str
+    help: str | None
+
+
+class WorkflowPlan(NamedTuple):
+    workflow: str
+    variables: Mapping[str, Any]
+    steps: list[WorkflowStep]
+    missing: list[MissingSkill]
+    warnings: list[WorkflowWarning]
+
+
+def workflow_plan(found: StepFile, plan: list[PlannedStep]) -> WorkflowPlan:
+    return WorkflowPlan(
+        found.workflow.name,
+        found.variables,
+        [_workflow_step(one) for one in plan],
+        missing_skills(plan),
+        [pick(WorkflowWarning, note, line=note.location.line, help=note.hint) for note in found.notes],
+    )
+
+
+def _workflow_step(one: PlannedStep) -> WorkflowStep:
+    known = {"agent": one.agent, "model": one.model, "prompt": one.prompt}
+    return pick(WorkflowStep, one.step, step=one.step.name, variables_to_persist=one.step.persist, **known)
 
 
 # bmad workflow check
@@ -103,7 +119,7 @@ def check(ctx: click.Context, file: str, pairs: tuple[str, ...], as_json: bool) 
     found = read_file(file, pairs)
     plan = plan_file(current_project(ctx), found)
     if as_json:
-        print_json(document(found, plan))
+        print_json("plan", workflow_plan(found, plan))
     else:
         out = terminal(ctx)
         for line in (*plan_lines(found, plan, out), *warning_lines(found.notes, out)):
@@ -147,7 +163,7 @@ def run(
     before = None if anew else open_run(project, LaneScope.WORKFLOW, options.session, path=path)
     with watch_run(ctx, project, [], before, as_json=options.as_json) as view:
         if isinstance(view, EventView):
-            view("plan", document(found, plan), time.time())
+            view("plan", document("plan", workflow_plan(found, plan)), time.time())
         out = terminal(ctx)
         view.print_lines([*plan_lines(found, plan, out), *warning_lines(found.notes, out), ""])
         end = start_workflow(

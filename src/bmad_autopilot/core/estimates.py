@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from .json_types import Figure
+
 MIN_SAMPLES = 5  # fewer calls of a step than this say little about their spread
 UNCERTAINTY_FACTOR = 2.0  # an estimate from few calls may be off by this factor in either direction
 MAX_ROUNDS = 4.0
@@ -15,9 +17,9 @@ DEFAULT_DOLLARS_PER_MINUTE = 0.31  # per minute; a peer's bill: $7.75 for 25 min
 
 
 class Range(NamedTuple):
-    low: float
-    middle: float
-    high: float
+    low: Figure
+    middle: Figure
+    high: Figure
 
     def scaled_by(self, factor: float) -> "Range":
         return Range(self.low * factor, self.middle * factor, self.high * factor)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from .errors import Diagnostic
 
+STATUSES = ("not_started", "in_progress", "completed", "skipped", "failed")
+
 
 class CompletedStep(NamedTuple):
     """A row of the Completed Steps table, cells as written."""

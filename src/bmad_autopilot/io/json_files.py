@@ -2,10 +2,15 @@
 
 import json
 import os
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from ..core.errors import FileError, Location
+from ..core.json_types import ABSENT, ISO_8601, Moment
 from .files import TextFile, read_bytes, write_atomic
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -55,6 +60,68 @@ def _indented(data: JsonObject, *, ascii: bool) -> str:
 def _one_line_per_field(data: JsonObject, *, ascii: bool) -> str:
     fields = (f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=ascii)}" for name, value in data.items())
     return "{\n" + ",\n".join(fields) + "\n}"
+
+
+# Records: a NamedTuple or a dataclass is written as the object that its fields describe.
+
+_PLAIN = (str, int, float, bool, NoneType)
+
+
+def document(kind: str, record: object) -> JsonObject:
+    """A `--json` document: its version and kind, then the fields of the record."""
+    return {"version": 1, "kind": kind, **to_json(record)}
+
+
+def to_json(value: Any) -> Any:
+    """The value in JSON's types. A record becomes an object without its absent fields, a `Moment` ISO 8601."""
+    kind: type = type(value)
+    if kind in _PLAIN:
+        return value
+    fields = _record_fields(kind)
+    if fields is not None:
+        return {
+            name: encode(inner) if encode else inner
+            for name, encode in fields
+            if (inner := getattr(value, name)) is not ABSENT
+        }
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, Mapping):
+        return {to_json(name): to_json(inner) for name, inner in value.items()}
+    return [to_json(inner) for inner in value]
+
+
+@cache
+def _record_fields(kind: type) -> tuple[tuple[str, Callable[[Any], Any] | None], ...] | None:
+    """The fields of a record's type in order, each with its encoder. None if it is no record."""
+    names = getattr(kind, "_fields", None) or getattr(kind, "__dataclass_fields__", None)
+    if names is None:
+        return None
+    return tuple((name, _encoder(kind.__annotations__[name])) for name in names)
+
+
+def _encoder(hint: Any) -> Callable[[Any], Any] | None:
+    """None: `json.dumps` writes the field's values as they are."""
+    choices = set(_choices(hint))
+    if Moment in choices:
+        return lambda value: None if value is None else to_iso(value)
+    return None if choices.issubset(_PLAIN) else to_json
+
+
+def _choices(hint: Any) -> Iterator[Any]:
+    """The types of a field's values: the members of its unions, without annotations other than `Moment`."""
+    origin = get_origin(hint)
+    if origin is Annotated and ISO_8601 in hint.__metadata__:
+        yield Moment
+    elif origin is Annotated:
+        yield from _choices(hint.__origin__)
+    elif origin in (Union, UnionType):
+        for one in get_args(hint):
+            yield from _choices(one)
+    else:
+        yield hint
 
 
 def as_text(value: object, default: str = "") -> str:

@@ -7,9 +7,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..core.errors import ConflictError, UsageError, command
+from ..core.json_types import Count, Digest, ShortId
 from ..io.files import hold_lock
 from .checkpoint_progress import ProtocolProgress, fold_progress, page_of_progress, state_of_progress
 from .checkpoints import write_artefact
@@ -44,12 +45,12 @@ class ProtocolResult(NamedTuple):
     folder: str
     run: str
     session: str
-    step: int  # the step to resume at
-    total: int
+    step: Count  # the step to resume at
+    total: Count
     status: RunStatus
-    checkpoint_id: str
-    digest: str
-    is_new: bool  # False: the same call was recorded before
+    checkpoint_id: ShortId
+    digest: Digest
+    is_new: Annotated[bool, "false: the same was recorded before"]
 
 
 class SaveRequest(NamedTuple):
@@ -268,18 +269,23 @@ def _check_open(progress: ProtocolProgress) -> None:
 # Resuming a checkpoint-protocol run: the data the next agent needs.
 
 
+class FoundArtefact(NamedTuple):
+    step: Count
+    path: str
+
+
 class ProtocolResume(NamedTuple):
     run: str
     session: str
     workflow: str
     path: str
     status: RunStatus
-    step: int  # the step to resume at
-    total: int
-    completed: tuple[int, ...]
+    step: Annotated[Count, "the one to go on with"]
+    total: Count
+    completed: tuple[Count, ...]
     variables: Mapping[str, Any]
-    artefacts: tuple[tuple[int, str], ...]  # step and full path
-    missing: tuple[str, ...]  # artefacts that are missing or outside the run folder
+    artefacts: tuple[FoundArtefact, ...]
+    missing: Annotated[tuple[str, ...], "artefacts that are gone, or lie where they must not"]
     notes: tuple[str, ...]
 
 
@@ -301,7 +307,7 @@ def load_protocol_resume(folder: str) -> ProtocolResume | None:
         total=progress.total,
         completed=tuple(progress.completed),
         variables=progress.variables,
-        artefacts=tuple((one.step, os.path.join(folder, one.path)) for one in there),
+        artefacts=tuple(FoundArtefact(one.step, os.path.join(folder, one.path)) for one in there),
         missing=tuple(one.path for one in progress.artefacts if one not in there),
         notes=(*progress.notes, *progress.issues),
     )

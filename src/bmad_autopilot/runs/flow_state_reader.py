@@ -3,7 +3,7 @@ too: reading is tolerant, and irregularities become diagnostics."""
 
 import re
 
-from ..core.flow_state import CompletedStep, FlowState, LastSession, RetryEntry
+from ..core.flow_state import STATUSES, CompletedStep, FlowState, LastSession, RetryEntry
 from ..io.files import TextFile
 from . import flow_state_page as tables
 from .flow_state_page import (
@@ -21,7 +21,6 @@ from .flow_state_page import (
 
 # Values: steps, statuses and counts as people write them.
 
-STATUSES = ("not_started", "in_progress", "completed", "skipped", "failed")
 DONE = "done"  # the step of a finished flow
 MAX_COUNT = 999_999_999
 

@@ -2,9 +2,10 @@
 
 import re
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ..core.errors import FileError, Location
+from ..core.json_types import Keywords, one_of
 from ..core.stop_causes import StopKind
 from ..core.text import clip, without_controls
 from ..io.json_files import JsonObject, as_count, as_list, as_text, parse_timestamp, read_json_object, to_iso
@@ -30,6 +31,10 @@ class AnswerSource(StrEnum):
 
 
 _ANSWER_SOURCES = {by.value: by for by in AnswerSource}
+
+
+QuestionId = Annotated[str, Keywords(pattern="^q[1-9][0-9]*$")]
+QuestionSubject = Annotated[str, one_of(("story", "workflow")), "what `story` names"]
 
 
 class RunQuestion(NamedTuple):

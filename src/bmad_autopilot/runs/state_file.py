@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ..core.json_types import Count
 from ..io.json_files import (
     JsonObject,
     as_count,
@@ -34,7 +35,7 @@ _STATUSES = {status.value: status for status in RunStatus}
 
 
 class StepArtefact(NamedTuple):
-    step: int
+    step: Count
     name: str
     path: str
 

@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ..core.errors import ConflictError, FileError
+from ..core.json_types import OPTIONAL, Count, Seconds
 from ..io.files import hold_lock, is_locked, read_bytes, refuse_hard_links, refuse_links
 from ..io.json_files import as_count, as_text, parse_timestamp, read_json_object, to_iso, write_json_object
 from .layout import folder_name
@@ -67,13 +68,13 @@ _NOTE_SECONDS = 0.2  # an owner writes its note right after it acquires the lock
 class LockOwner(NamedTuple):
     """The lock's owner. All fields are empty if the lock is held but its note cannot be read."""
 
-    pid: int = 0
+    pid: Count = 0
     host: str = ""
     command: str = ""
     run: str = ""  # the current run
-    started_at: float = 0.0
-    runs: tuple[str, ...] = ()  # all supervised runs; older versions record only the current one
-    ready: bool = False  # autopilot only: startup is complete
+    started_at: Seconds = 0.0
+    runs: Annotated[tuple[str, ...], OPTIONAL, "all that it looks after"] = ()
+    ready: Annotated[bool, OPTIONAL, "the autopilot: it has begun"] = False
 
     @property
     def run_ids(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..core.errors import FileError
+from ..core.json_types import Count, Moment
 from ..io.files import read_bytes
 from ..io.json_files import as_amount, as_count, as_text
 from .journal import JOURNAL_FILE, MAX_JOURNAL, JournalEntry, parse_line
@@ -13,20 +14,20 @@ from .journal import JOURNAL_FILE, MAX_JOURNAL, JournalEntry, parse_line
 
 @dataclass
 class AttemptLine:
-    at: float
-    attempt: int
+    at: Moment
+    attempt: Count
     agent: str  # or its role, in journals that do not name the agent
     finding: str = ""  # empty: the result was not collected
     outcome: str = ""
     message: str = ""
     seconds: float = 0.0
     dollars: float | None = None
-    tokens: int = 0
+    tokens: Count = 0
 
 
 @dataclass
 class QuestionLine:
-    at: float
+    at: Moment
     id: str
     text: str
     cause: str = ""
@@ -36,9 +37,19 @@ class QuestionLine:
 
 @dataclass
 class CommitLine:
-    at: float
+    at: Moment
     sha: str
     subject: str
+
+
+class ForkOrigin(NamedTuple):
+    """The checkpoint of another run that it began at."""
+
+    run: str
+    checkpoint: str
+    step: Count
+    branch: str
+    saved: str
 
 
 @dataclass
@@ -74,7 +85,7 @@ class Timeline:
     outside_steps: StepTimeline = field(default_factory=lambda: StepTimeline(0, ""))  # events outside any step
     resumed: int = 0
     ended: str = ""
-    forked: Mapping[str, Any] = field(default_factory=dict)  # run, checkpoint, step and branch it was forked from
+    forked: ForkOrigin | None = None
     is_unresumed_fork: bool = False  # forked and not resumed yet
 
     @property
@@ -129,13 +140,13 @@ def _forked(whole: Timeline, data: Mapping[str, Any]) -> None:
     for step in whole.steps:
         step.taken_over = True
     whole.resumed, whole.is_unresumed_fork = 0, True
-    whole.forked = {
-        "run": as_text(data.get("from")),
-        "checkpoint": as_text(data.get("checkpoint")),
-        "step": as_count(data.get("step")),
-        "branch": as_text(data.get("branch")),
-        "saved": as_text(data.get("saved")),
-    }
+    whole.forked = ForkOrigin(
+        as_text(data.get("from")),
+        as_text(data.get("checkpoint")),
+        as_count(data.get("step")),
+        as_text(data.get("branch")),
+        as_text(data.get("saved")),
+    )
 
 
 def _find(whole: Timeline, data: Mapping[str, Any]) -> StepTimeline:

@@ -3,11 +3,13 @@
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from ..agents.adapter import ERROR, NOTE, Agent, AttemptVerdict, Event, Outcome, Spend, Tokens
+from ..agents.adapter import ERROR, JSON, NOTE, TEXT, Agent, AttemptVerdict, Event, Outcome, Spend, Tokens
 from ..agents.attempt import AttemptResult, AttemptState
+from ..core.json_types import Keywords, Seconds, one_of, pick
 from ..core.text import printable
+from ..project.config import ROLES
 from .terminal import Terminal, cut, display_width, pad, wrap
 
 # One agent call: its header, its events as lines, its result.
@@ -39,8 +41,8 @@ class CallEndView(NamedTuple):
 class EventLine(NamedTuple):
     """One printable line of a call's output."""
 
-    at: float
-    kind: str
+    at: Annotated[float, "seconds since the agent's start"]
+    kind: Annotated[str, one_of((JSON, TEXT, ERROR, NOTE))]
     text: str
 
 
@@ -132,15 +134,21 @@ def _fit(text: str, out: Terminal) -> list[str]:
     return wrap(text, out.width, "  ") if out.is_terminal else [text]
 
 
+class AccountLimit(NamedTuple):
+    kind: str
+    until: Seconds
+
+
 class KnownAgent(NamedTuple):
     name: str
     program: str
     is_own: bool  # defined by the project
     version: str | None
     problem: str | None
-    roles: tuple[str, ...]
-    parked: tuple[str, float] | None  # kind of the limit, end time
+    roles: tuple[Annotated[str, one_of(ROLES)], ...]
+    parked: AccountLimit | None
     install: str | None
+    installed: bool
 
 
 class OpenCall(NamedTuple):
@@ -205,24 +213,59 @@ def _call(one: OpenCall, out: Terminal) -> Iterator[str]:
     yield cut(f"    {printable(call.story)} · {printable(call.step)} · {printable(agent)}{last}", room)
 
 
-def document(agents: list[KnownAgent], calls: list[OpenCall], more: int) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "agent-list",
-        "agents": [_agent_document(agent) for agent in agents],
-        "calls": [
-            {
-                **one.call._asdict(),
-                "state": one.call.state.value,
-                "ended": one.ended or None,
-                "last": one.last or None,
-            }
-            for one in calls
-        ],
-        "more_calls": more,
-    }
+class CallRow(NamedTuple):
+    name: str
+    story: str
+    step: str
+    agent: str
+    model: str | None
+    state: AttemptState
+    seconds: float
+    ended: str | None
+    last: str | None
 
 
-def _agent_document(agent: KnownAgent) -> dict[str, object]:
-    parked = {"kind": agent.parked[0], "until": agent.parked[1]} if agent.parked else None
-    return {**agent._asdict(), "roles": list(agent.roles), "parked": parked, "installed": agent.problem is None}
+class AgentList(NamedTuple):
+    agents: list[KnownAgent]
+    calls: Annotated[list[CallRow], Keywords(maxItems=20)]
+    more_calls: int
+
+
+def agent_list(agents: list[KnownAgent], calls: list[OpenCall], more: int) -> AgentList:
+    rows = [pick(CallRow, one.call, ended=one.ended or None, last=one.last or None) for one in calls]
+    return AgentList(agents, rows, more)
+
+
+class LoggedCall(NamedTuple):
+    name: str
+    folder: str
+    story: str
+    step: str
+    agent: str
+    model: str | None
+    state: AttemptState
+    seconds: float
+
+
+class CallOutcome(NamedTuple):
+    outcome: str
+    message: str
+    denials: tuple[str, ...]
+    dollars: float | None
+    tokens: Tokens
+    kept: str | None
+
+
+class AgentLogs(NamedTuple):
+    call: LoggedCall
+    lines: list[EventLine]
+    outcome: CallOutcome | None
+
+
+def agent_logs(call: CallView, folder: str, lines: list[EventLine], end: CallEndView | None) -> AgentLogs:
+    logged = pick(LoggedCall, call, folder=folder, seconds=round(call.seconds, 3))
+    if end is None:
+        return AgentLogs(logged, lines, None)
+    spend, kept = end.verdict.spend, end.result.kept["ref"] if end.result.kept else None
+    outcome = pick(CallOutcome, end.verdict, dollars=spend.dollars, tokens=spend.tokens, kept=kept)
+    return AgentLogs(logged, lines, outcome)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from enum import Enum
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from ..core.json_types import Keywords, Text
 from ..core.text import printable
 from .terminal import Terminal, display_width
 
@@ -24,6 +25,25 @@ class DoctorCheck(NamedTuple):
     found: str
     fix: str | None = None
     unreadable: bool = False  # a required file cannot be read
+
+
+class CheckRow(NamedTuple):
+    name: Text
+    state: CheckState
+    found: Text
+    fix: str | None
+
+
+_FIX_KEYWORDS = Keywords(
+    **{
+        "if": {"properties": {"state": {"enum": ["warn", "fail"]}}},
+        "then": {"properties": {"fix": {"type": "string", "minLength": 1}}},
+    }
+)
+
+
+class DoctorReport(NamedTuple):
+    checks: Annotated[list[Annotated[CheckRow, _FIX_KEYWORDS]], Keywords(minItems=1)]
 
 
 _MARKS = {
@@ -78,14 +98,3 @@ def _summary(checks: list[DoctorCheck], out: Terminal) -> str:
     if warned:
         return f"nothing failed; {warned} warning{'s' * (warned != 1)}"
     return "all is well"
-
-
-def document(checks: list[DoctorCheck]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "doctor",
-        "checks": [
-            {"name": check.name, "state": check.state.value, "found": check.found, "fix": check.fix}
-            for check in checks
-        ],
-    }

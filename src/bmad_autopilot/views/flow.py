@@ -1,10 +1,11 @@
 """Renders a flow's status (steps, current step, decisions, blockers, next commands) and the list of flows."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ..core.errors import Diagnostic
-from ..core.flow_state import LastSession
+from ..core.flow_state import STATUSES, LastSession
+from ..core.json_types import Count, Positive, one_of, pick
 from ..core.text import printable
 from .format import LocatedMessage, message_lines
 from .status import NextStep
@@ -27,25 +28,25 @@ _COLORS = {FLOW_DONE: "green", SKIPPED: "dim", NOT_NEEDED: "dim", CURRENT: "yell
 
 
 class FlowStepLine(NamedTuple):
-    number: int
+    number: Positive
     name: str
-    mark: str
-    text: str = ""  # its outcome, or a note on it
-    completed: str = ""  # date from the state file
+    mark: Annotated[str, one_of(_MARKS)]
+    text: str | None  # its outcome, or a note on it
+    completed: str | None = None  # date from the state file
 
 
 class CurrentStep(NamedTuple):
     """The flow's current step."""
 
-    number: int
+    number: Positive
     name: str
-    status: str
-    sub_step: str = ""
-    retry_count: int = 0
-    tries: int = 3
-    at_gate: bool = False
-    owes: tuple[str, ...] = ()  # required output still missing
-    retries: tuple[str, ...] = ()  # reasons of failed tries
+    status: Annotated[str, one_of(STATUSES)]
+    sub_step: str | None = None
+    retry_count: Count = 0
+    tries: Positive = 3
+    at_gate: Annotated[bool, "its files are there, and a person decides whether that is enough"] = False
+    owes: Annotated[tuple[str, ...], "conditions that do not hold yet"] = ()
+    retries: Annotated[tuple[str, ...], "why it has failed, each time"] = ()
 
 
 class FlowView(NamedTuple):
@@ -184,57 +185,83 @@ def next_step_lines(next: NextStep, out: Terminal) -> Iterator[str]:
 # JSON
 
 
-def document(view: FlowView) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "flow",
-        "flow": view.name or None,
-        "why": view.why,
-        "description": view.description,
-        "state_file": {"path": view.path, "exists": view.has_state} if view.path else None,
-        "board": view.board or None,
-        "done": bool(view.name) and view.current is None,
-        "waits": view.is_waiting,
-        "step": _step_document(view.current) if view.current else None,
-        "differs": view.mismatch or None,
-        "steps": [
-            {**step._asdict(), "text": step.text or None, "completed": step.completed or None}
-            for step in view.steps
+class StateFileStatus(NamedTuple):
+    path: str
+    exists: bool
+
+
+class FlowRun(NamedTuple):
+    id: str
+    supervised: bool
+
+
+class FlowQuestion(NamedTuple):
+    text: str
+    run: str
+    command: str
+
+
+class FlowWarning(NamedTuple):
+    file: str
+    line: int | None
+    message: str
+    code: str
+    help: str | None
+
+
+class SuggestedCommand(NamedTuple):
+    command: str
+    purpose: str
+
+
+class FlowNextStep(NamedTuple):
+    sentence: str
+    commands: list[SuggestedCommand]
+
+
+class FlowReport(NamedTuple):
+    flow: Annotated[str | None, "null: the project is in none, or nothing says in which"]
+    why: Annotated[str, "why this flow"]
+    description: str
+    state_file: StateFileStatus | None
+    board: str | None
+    done: Annotated[bool, "every step is"]
+    waits: Annotated[bool, "for a person: a step has failed, or a question is open (exit code 3)"]
+    step: Annotated[CurrentStep | None, "the one in hand; null: none is"]
+    differs: Annotated[str | None, "why state file and folder disagree about where it is; the folder counts"]
+    steps: tuple[FlowStepLine, ...]
+    decisions: tuple[str, ...]
+    last_session: LastSession | None
+    blockers: tuple[str, ...]
+    run: Annotated[FlowRun | None, "one of this flow that is not over"]
+    question: FlowQuestion | None
+    others: Annotated[list[str], "flows that fit as well; without a flow, all that can be chosen"]
+    warnings: list[FlowWarning]
+    next: FlowNextStep
+
+
+def flow_report(view: FlowView) -> FlowReport:
+    asked = FlowQuestion(view.question, view.question_run, view.answer_command)
+    return pick(
+        FlowReport,
+        view,
+        flow=view.name or None,
+        state_file=StateFileStatus(view.path, view.has_state) if view.path else None,
+        board=view.board or None,
+        done=bool(view.name) and view.current is None,
+        waits=view.is_waiting,
+        step=view.current,
+        differs=view.mismatch or None,
+        last_session=view.last_session if any(view.last_session) else None,
+        run=FlowRun(view.run, bool(view.supervisor)) if view.run else None,
+        question=asked if view.question else None,
+        others=[name for name, _ in view.others],
+        warnings=[
+            FlowWarning(note.location.file, note.location.line, note.message, note.code, note.hint)
+            for note in view.notes
         ],
-        "decisions": list(view.decisions),
-        "last_session": _last_document(view),
-        "blockers": list(view.blockers),
-        "run": {"id": view.run, "supervised": bool(view.supervisor)} if view.run else None,
-        "question": {"text": view.question, "run": view.question_run, "command": view.answer_command}
-        if view.question
-        else None,
-        "others": [name for name, _ in view.others],
-        "warnings": [_note_document(note) for note in view.notes],
-        "next": next_document(view.next),
-    }
-
-
-def _step_document(now: CurrentStep) -> dict[str, object]:
-    return {
-        **now._asdict(),
-        "sub_step": now.sub_step or None,
-        "owes": list(now.owes),
-        "retries": list(now.retries),
-    }
-
-
-def _last_document(view: FlowView) -> dict[str, str] | None:
-    return view.last_session._asdict() if any(view.last_session) else None
-
-
-def _note_document(note: Diagnostic) -> dict[str, object]:
-    place = note.location
-    return {"file": place.file, "line": place.line, "message": note.message, "code": note.code, "help": note.hint}
-
-
-def next_document(next: NextStep) -> dict[str, object]:
-    listed = [{"command": command, "purpose": purpose} for command, purpose in next.commands]
-    return {"sentence": next.sentence, "commands": listed}
+        next=FlowNextStep(view.next.sentence, [SuggestedCommand(*one) for one in view.next.commands]),
+    )
 
 
 # The list of flows.
@@ -243,11 +270,16 @@ def next_document(next: NextStep) -> dict[str, object]:
 class ListedFlow(NamedTuple):
     name: str
     description: str
-    state: str  # the path of its state file
+    state: Annotated[str, "its state file, from the project's top"]
     steps: tuple[str, ...]
-    file: str = ""  # set for the project's own flows
+    file: Annotated[str | None, "of a project's own"] = None
     fits: bool = False
     chosen: bool = False
+
+
+class FlowList(NamedTuple):
+    flows: list[ListedFlow]
+    why: str
 
 
 def render_flow_list(flows: Sequence[ListedFlow], why: str, out: Terminal) -> Iterator[str]:
@@ -262,8 +294,3 @@ def render_flow_list(flows: Sequence[ListedFlow], why: str, out: Terminal) -> It
         indent = " " * (width + 4)
         yield from (out.style(line, "dim") for line in wrap(indent + steps, out.width, indent))
     yield from wrap(printable(why), out.width, "")
-
-
-def flow_list_document(flows: Sequence[ListedFlow], why: str) -> dict[str, object]:
-    listed = [{**flow._asdict(), "steps": list(flow.steps), "file": flow.file or None} for flow in flows]
-    return {"version": 1, "kind": "flow-list", "flows": listed, "why": why}

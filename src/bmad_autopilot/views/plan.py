@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from ..core.dependency_graph import EdgeFault
 from ..core.errors import Location
 from ..core.estimates import Range
+from ..core.json_types import Count, Figure, Positive, one_of, pick
 from ..core.text import printable
 from .format import fit, money, pluralize
 from .terminal import Terminal, display_width, pad
@@ -96,9 +98,9 @@ class DependencyProblem(NamedTuple):
 class DeclaredGain(NamedTuple):
     """The schedule with `dependencies = "declared"` instead of "order"."""
 
-    parallel: int
-    seconds: float
-    edges: int
+    parallel: Positive
+    seconds: Figure
+    edges: Count
 
 
 class PlanView(NamedTuple):
@@ -258,55 +260,85 @@ def money_rounded(dollars: float) -> str:
     return money(dollars) if dollars < 10 else f"${dollars:,.0f}"
 
 
-def document(view: PlanView) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "schedule",
-        "dependencies": view.mode,
-        "parallel": view.parallel,
-        "epics": [_epic_document(epic) for epic in view.epics],
-        "pending": [{"epic": key, "pull": pull or None} for key, pull in view.pending],
-        "left_alone": view.skipped,
-        "seconds": view.seconds._asdict(),
-        "dollars": view.dollars._asdict() if view.dollars else None,
-        "earlier_calls": view.earlier_calls,
-        "declared": view.declared._asdict() if view.declared else None,
-        "by_parallel": [{"parallel": slots, "seconds": seconds} for slots, seconds in view.by_parallel],
-        "problems": [
-            {
-                "fault": one.fault,
-                "epic": one.epic,
-                "waits_for": _wait_document(one.wait),
-                "cycle": list(one.cycle),
-                "message": one.message,
-                "help": one.help,
-            }
-            for one in view.problems
-        ],
-    }
+class WaitRow(NamedTuple):
+    epic: str
+    source: Annotated[str, one_of(("order", "settings", "epics", "stories"))]
+    file: str | None
+    line: Positive | None
 
 
-def _epic_document(epic: EpicPlan) -> dict[str, object]:
-    return {
-        "epic": epic.key,
-        "number": epic.number,
-        "title": epic.title,
-        "stories": epic.stories,
-        "calls": epic.calls,
-        "waits_for": [_wait_document(wait) for wait in epic.waits],
-        "seconds": epic.seconds._asdict(),
-        "dollars": epic.dollars._asdict() if epic.dollars else None,
-        "begins": epic.intervals[0][0] if epic.intervals else 0.0,
-        "ends": epic.intervals[-1][1] if epic.intervals else 0.0,
-        "critical": epic.is_critical,
-    }
+class EpicRow(NamedTuple):
+    epic: str
+    number: str
+    title: str
+    stories: Annotated[Count, "that are left"]
+    calls: Annotated[Count, "of agents, if no review asks for changes"]
+    waits_for: list[WaitRow]
+    seconds: Range
+    dollars: Range | None
+    begins: Annotated[Figure, "seconds from now"]
+    ends: Figure
+    critical: Annotated[bool, "part of the chain that takes longest"]
 
 
-def _wait_document(wait: EpicWait) -> dict[str, object]:
+class PendingEpic(NamedTuple):
+    epic: str
+    pull: Positive | None
+
+
+class ParallelGain(NamedTuple):
+    parallel: Positive
+    seconds: Figure
+
+
+class ProblemRow(NamedTuple):
+    fault: EdgeFault
+    epic: str
+    waits_for: WaitRow
+    cycle: tuple[str, ...]
+    message: str
+    help: str
+
+
+class EpicSchedule(NamedTuple):
+    dependencies: Annotated[str, one_of(_MODES)]
+    parallel: Positive
+    epics: Annotated[list[EpicRow], "by when they begin"]
+    pending: Annotated[list[PendingEpic], "epics whose stories are over: they come first"]
+    left_alone: Annotated[Count, "epics that are not done and that nobody begins"]
+    seconds: Range
+    dollars: Annotated[Range | None, "null: no earlier call told a price"]
+    earlier_calls: Annotated[Count, "that the figures are taken from; 0: they are guessed"]
+    declared: Annotated[DeclaredGain | None, 'what dependencies = "declared" would bring in place of the order']
+    by_parallel: Annotated[list[ParallelGain], "what more agents at a time would bring"]
+    problems: list[ProblemRow]
+
+
+def epic_schedule(view: PlanView) -> EpicSchedule:
+    return pick(
+        EpicSchedule,
+        view,
+        dependencies=view.mode,
+        epics=[_epic_row(epic) for epic in view.epics],
+        pending=[PendingEpic(key, pull or None) for key, pull in view.pending],
+        left_alone=view.skipped,
+        by_parallel=[ParallelGain(*one) for one in view.by_parallel],
+        problems=[pick(ProblemRow, one, waits_for=_wait_row(one.wait)) for one in view.problems],
+    )
+
+
+def _epic_row(epic: EpicPlan) -> EpicRow:
+    return pick(
+        EpicRow,
+        epic,
+        epic=epic.key,
+        waits_for=[_wait_row(wait) for wait in epic.waits],
+        begins=epic.intervals[0][0] if epic.intervals else 0.0,
+        ends=epic.intervals[-1][1] if epic.intervals else 0.0,
+        critical=epic.is_critical,
+    )
+
+
+def _wait_row(wait: EpicWait) -> WaitRow:
     place = wait.location
-    return {
-        "epic": wait.epic,
-        "source": wait.source,
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-    }
+    return WaitRow(wait.epic, wait.source, place.file if place else None, place.line if place else None)

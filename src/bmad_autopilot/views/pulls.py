@@ -1,8 +1,9 @@
 """Renders the list of pull requests and the approval gate of one."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from ..core.json_types import Count, Positive, one_of
 from ..core.text import printable
 from ..github.approval import Ruling
 from ..github.forge import Pull
@@ -26,18 +27,22 @@ _RULINGS = {
 
 
 class PullRow(NamedTuple):
-    number: int
+    number: Positive
     title: str
     head_ref: str
     base_ref: str
     url: str
-    ci: str
+    ci: Annotated[str, one_of(_CI), "all checks of its head together; unknown is not green"]
     approved_by: tuple[str, ...]
     objected_by: tuple[str, ...]
-    unresolved: int
+    unresolved: Count
     is_draft: bool
     waits_for: str
-    run: str
+    run: Annotated[str, "the run of ours that it belongs to; empty: none"]
+
+
+class PullList(NamedTuple):
+    pulls: tuple[PullRow, ...]
 
 
 def render(pulls: Sequence[PullRow], out: Terminal) -> Iterator[str]:
@@ -73,14 +78,6 @@ def _threads(one: PullRow) -> str:
     return f"{one.unresolved} open threads" if one.unresolved != 1 else "1 open thread"
 
 
-def document(pulls: Sequence[PullRow]) -> dict[str, object]:
-    rows = [
-        {**one._asdict(), "approved_by": list(one.approved_by), "objected_by": list(one.objected_by)}
-        for one in pulls
-    ]
-    return {"version": 1, "kind": "pulls", "pulls": rows}
-
-
 def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterator[str]:
     words, color = _RULINGS[ruling.word]
     yield out.style(f"#{pull.number} {words}", color, "bold")
@@ -90,13 +87,13 @@ def gate_lines(pull: Pull, ruling: Ruling, now: float, out: Terminal) -> Iterato
         yield f"  look again {clock_or_date(ruling.again_at, now)}"
 
 
-def gate_document(pull: Pull, ruling: Ruling) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "pull-gate",
-        "number": pull.number,
-        "head": pull.head,
-        "ruling": ruling.word,
-        "reasons": list(ruling.reasons),
-        "again_at": ruling.again_at or None,
-    }
+class PullGate(NamedTuple):
+    number: Positive
+    head: str
+    ruling: Annotated[str, one_of(_RULINGS)]
+    reasons: tuple[str, ...]
+    again_at: Annotated[float | None, "seconds since 1970: only time is missing, until then"]
+
+
+def pull_gate(pull: Pull, ruling: Ruling) -> PullGate:
+    return PullGate(pull.number, pull.head, ruling.word, ruling.reasons, ruling.again_at or None)

@@ -1,12 +1,22 @@
 """Renders open questions with their context, options and answer commands."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..core.errors import command
+from ..core.json_types import Count, Keywords, Seconds, pick
 from ..core.stop_causes import CAUSE_MENUS, Cause, StopKind
 from ..core.text import printable
-from ..runs.question_file import RunQuestion, can_be_numbered, clip_question, option_letter
+from ..runs.question_file import (
+    MAX_OPTIONS,
+    QuestionId,
+    QuestionSource,
+    QuestionSubject,
+    RunQuestion,
+    can_be_numbered,
+    clip_question,
+    option_letter,
+)
 from ..runs.supervisor_lock import LockOwner, describe_owner
 from .agents import coarse_duration
 from .terminal import Terminal, cut, display_width, wrap
@@ -204,44 +214,47 @@ def _summary(view: QuestionsView) -> str:
     return f"{head}; {printable(describe_owner(view.owner))} goes on by itself when it is answered"
 
 
-def document(view: QuestionsView) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "questions",
-        "questions": [_question_document(waiting) for waiting in view.questions],
-        "supervisor": view.owner._asdict() if view.owner else None,
-        "broken": view.unreadable,
-    }
+class QuestionRow(NamedTuple):
+    id: QuestionId
+    story: str
+    step: str
+    attempt: Count
+    asked_at: Seconds
+    question: str
+    context: str
+    recommended: str | None
+    reason: str
+    kind: StopKind
+    source: QuestionSource
+    cause: Annotated[str, "why a person is asked, as docs/humans.md lists it; empty in runs of older versions"]
+    because: Annotated[str, "why that is recommended"]
+    about: QuestionSubject
+    options: Annotated[tuple[str, ...], Keywords(maxItems=MAX_OPTIONS)]
+    run: str
+    seconds: Annotated[float, "how long it has waited"]
+    more: Annotated[Count, "questions of this story that come after it"]
+    command: Annotated[str, "what answers it"]
 
 
-_DOCUMENT_FIELDS = (
-    "id",
-    "story",
-    "step",
-    "attempt",
-    "asked_at",
-    "question",
-    "context",
-    "recommended",
-    "reason",
-    "kind",
-    "source",
-    "cause",
-    "because",
-    "about",
-)
+class QuestionList(NamedTuple):
+    questions: list[QuestionRow]
+    supervisor: LockOwner | None
+    broken: Annotated[list[str], "question files that cannot be read"]
 
 
-def _question_document(waiting: OpenQuestion) -> dict[str, object]:
-    asked = waiting.question
-    return {
-        **{name: getattr(asked, name) for name in _DOCUMENT_FIELDS},
-        "options": list(asked.options),
-        "run": waiting.run,
-        "seconds": round(waiting.seconds, 3),
-        "more": waiting.remaining,
-        "command": waiting.command,
-    }
+def question_list(view: QuestionsView) -> QuestionList:
+    return QuestionList([_question_row(one) for one in view.questions], view.owner, view.unreadable)
+
+
+def _question_row(waiting: OpenQuestion) -> QuestionRow:
+    return pick(
+        QuestionRow,
+        waiting.question,
+        run=waiting.run,
+        seconds=round(waiting.seconds, 3),
+        more=waiting.remaining,
+        command=waiting.command,
+    )
 
 
 # A question of the journal, in full.

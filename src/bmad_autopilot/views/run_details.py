@@ -3,14 +3,15 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..core.changes import FileChange
+from ..core.changes import ChangeKind, FileChange
+from ..core.json_types import Count, Digest, Moment, ShortId, pick
 from ..core.text import clip, printable
 from ..core.transitions import TABLE, Rule
-from ..io.json_files import to_iso
 from ..runs.checkpoint_protocol import ProtocolResume
 from ..runs.checkpoints import Checkpoint, CheckpointDifference, CheckpointDifferences
+from ..runs.state_file import StepArtefact
 from ..runs.timeline import JournalDecision
 from .format import clock, fit, pluralize, resume_banner
 from .runs import short_timestamp
@@ -98,31 +99,58 @@ def _value(value: object) -> str:
     return clip(" ".join(text.split()), MAX_VALUE) if text else '""'
 
 
-def diff_document(view: DiffView) -> dict[str, object]:
+class CheckpointReference(NamedTuple):
+    id: ShortId
+    digest: Digest
+    run: str
+    session: str
+    step: Count
+    name: str
+    story: str
+    head: str | None
+    branch: str
+    tree: str | None
+    ref: str
+    at: Moment
+
+
+class HeadChange(NamedTuple):
+    before: str | None
+    after: str | None
+
+
+class FileRow(NamedTuple):
+    path: str
+    kind: ChangeKind
+    before: str | None
+    added: int | None
+    removed: int | None
+
+
+class CheckpointDiff(NamedTuple):
+    before: CheckpointReference
+    after: CheckpointReference
+    variables: tuple[CheckpointDifference, ...]
+    rows: tuple[CheckpointDifference, ...]
+    artefacts: tuple[CheckpointDifference, ...]
+    head: HeadChange | None
+    files: list[FileRow] | None
+    files_unknown: str | None
+
+
+def checkpoint_diff(view: DiffView) -> CheckpointDiff:
     found = view.differences
-    files = None if view.files is None else [_file_document(one) for one in view.files]
-    return {
-        "version": 1,
-        "kind": "checkpoint-diff",
-        "before": _checkpoint_reference(view.before),
-        "after": _checkpoint_reference(view.after),
-        "variables": [one._asdict() for one in found.variables],
-        "rows": [one._asdict() for one in found.rows],
-        "artefacts": [one._asdict() for one in found.artefacts],
-        "head": {"before": found.head.before, "after": found.head.after} if found.head else None,
-        "files": files,
-        "files_unknown": view.files_problem or None,
-    }
-
-
-def _checkpoint_reference(one: Checkpoint) -> dict[str, object]:
-    named = ("id", "digest", "run", "session", "step", "name", "story", "head", "branch", "tree", "ref")
-    return {**{name: getattr(one, name) for name in named}, "at": to_iso(one.at)}
-
-
-def _file_document(one: FileChange) -> dict[str, object]:
-    known = {"path": one.path, "kind": one.kind.value, "before": one.renamed_from or None}
-    return {**known, "added": one.added, "removed": one.removed}
+    return pick(
+        CheckpointDiff,
+        found,
+        before=pick(CheckpointReference, view.before),
+        after=pick(CheckpointReference, view.after),
+        head=pick(HeadChange, found.head) if found.head else None,
+        files=None
+        if view.files is None
+        else [pick(FileRow, one, before=one.renamed_from or None) for one in view.files],
+        files_unknown=view.files_problem or None,
+    )
 
 
 # `bmad runs why`: the facts of each decision that differ from their defaults, and the rule that matched.
@@ -180,33 +208,34 @@ def _word(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def why_document(view: WhyView) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "why",
-        "run": view.run,
-        "steps": list(view.steps),
-        "decisions": [_decision_document(one) for one in view.decisions],
-    }
+class DecisionRow(NamedTuple):
+    at: Moment
+    step: Count
+    name: str
+    story: str
+    rule: str
+    action: str | None
+    question: str | None
+    when: Mapping[str, tuple[Any, ...]]
+    facts: Mapping[str, Any]
+    did: str
 
 
-def _decision_document(one: JournalDecision) -> dict[str, object]:
+class DecisionList(NamedTuple):
+    run: str
+    steps: tuple[str, ...]
+    decisions: list[DecisionRow]
+
+
+def explain_decisions(view: WhyView) -> DecisionList:
+    return DecisionList(view.run, view.steps, [_decision_row(one) for one in view.decisions])
+
+
+def _decision_row(one: JournalDecision) -> DecisionRow:
     rule = _RULES.get(one.rule)
-    conditions: Mapping[str, list[object]] = (
-        {name: list(values) for name, values in rule.when.items()} if rule else {}
-    )
-    return {
-        "at": to_iso(one.at),
-        "step": one.step,
-        "name": one.name,
-        "story": one.story,
-        "rule": one.rule,
-        "action": rule.action.value if rule else None,
-        "question": rule.question or None if rule else None,
-        "when": conditions,
-        "facts": dict(one.facts),
-        "did": one.did,
-    }
+    if rule is None:  # of another version
+        return pick(DecisionRow, one, action=None, question=None, when={})
+    return pick(DecisionRow, one, action=rule.action, question=rule.question or None, when=rule.when)
 
 
 # The list of checkpoints.
@@ -245,27 +274,34 @@ def _short_ids(found: list[Checkpoint]) -> dict[str, str]:
     return {one.digest: one.digest[:length] for one in found}
 
 
-def checkpoints_document(found: list[Checkpoint]) -> dict[str, object]:
-    return {"version": 1, "kind": "checkpoints", "checkpoints": [_checkpoint_document(one) for one in found]}
+class CheckpointRow(NamedTuple):
+    id: ShortId
+    digest: Digest
+    run: str
+    session: str
+    step: Count
+    name: str
+    story: str | None
+    at: Moment
+    head: str | None
+    branch: str | None
+    ref: str | None
+    variables: Mapping[str, Any]
+    artefacts: tuple[StepArtefact, ...]
+    rows: Mapping[str, str]
 
 
-def _checkpoint_document(one: Checkpoint) -> dict[str, object]:
-    return {
-        "id": one.id,
-        "digest": one.digest,
-        "run": one.run,
-        "session": one.session,
-        "step": one.step,
-        "name": one.name,
-        "story": one.story or None,
-        "at": to_iso(one.at),
-        "head": one.head,
-        "branch": one.branch or None,
-        "ref": one.ref or None,
-        "variables": dict(one.variables),
-        "artefacts": [artefact._asdict() for artefact in one.artefacts],
-        "rows": dict(one.rows),
-    }
+class CheckpointList(NamedTuple):
+    checkpoints: list[CheckpointRow]
+
+
+def checkpoint_list(found: list[Checkpoint]) -> CheckpointList:
+    return CheckpointList(
+        [
+            pick(CheckpointRow, one, story=one.story or None, branch=one.branch or None, ref=one.ref or None)
+            for one in found
+        ]
+    )
 
 
 # A run recorded by agents with `bmad checkpoint`: where to resume it, and its variables and artefacts.
@@ -284,17 +320,3 @@ def render_protocol_resume(found: ProtocolResume, out: Terminal) -> Iterator[str
     for note in found.notes:
         yield f"  note       {printable(note)}"
     yield f"  next       do step {found.step}; then bmad checkpoint update --run {found.run} --step {found.step}"
-
-
-def protocol_resume_document(found: ProtocolResume) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "protocol-resume",
-        **found._asdict(),
-        "status": found.status.value,
-        "completed": list(found.completed),
-        "variables": dict(found.variables),
-        "artefacts": [{"step": step, "path": path} for step, path in found.artefacts],
-        "missing": list(found.missing),
-        "notes": list(found.notes),
-    }

@@ -1,13 +1,13 @@
 """Renders the list of runs, the list of sessions and the timeline of one run."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Annotated, NamedTuple
 
+from ..core.json_types import Count, Keywords, Moment, ShortId, one_of, pick
 from ..core.text import printable
-from ..io.json_files import to_iso
-from ..runs.timeline import AttemptLine, QuestionLine, StepTimeline, Timeline
+from ..runs.state_file import RunStatus
+from ..runs.timeline import AttemptLine, CommitLine, ForkOrigin, QuestionLine, StepTimeline, Timeline
 from .format import FINDINGS, elapsed, first_line, fit, money, most_relevant_line, pluralize
 from .terminal import Terminal, display_width, pad, wrap
 
@@ -16,21 +16,29 @@ HEADS = ("run", "session", "target", "status", "step", "started", "last", "cost"
 GAP = "  "
 
 
+CUT_SHORT = "cut short"
+RunWord = Annotated[str, one_of([*RunStatus, CUT_SHORT])]
+
+
 class RunRow(NamedTuple):
     run: str
     session: str
     target: str
-    status: str  # from its state; `cut short`: running, but no supervisor is alive
-    step: int
-    total: int
-    started: float
-    last_checkpoint: float  # time of its last checkpoint
+    status: Annotated[RunWord, "cut short: running, and nobody looks after it"]
+    step: Count
+    total: Count
+    started_at: Moment | None
+    last_checkpoint: Moment | None
+    checkpoint: ShortId | None
     dollars: float
-    unpriced: int  # calls without a price
-    calls: int
-    checkpoint: str = ""
-    is_archived: bool = False
-    is_protocol: bool = False  # recorded by agents with `bmad checkpoint`
+    unpriced: Annotated[Count, "calls without a price"]
+    calls: Count
+    archived: bool = False
+    protocol: Annotated[bool, "agents keep it, with bmad checkpoint"] = False
+
+
+class RunList(NamedTuple):
+    runs: list[RunRow]
 
 
 class RunsView(NamedTuple):
@@ -77,7 +85,7 @@ def _cells(row: RunRow, now: float) -> tuple[str, ...]:
         printable(row.target),
         row.status,
         step,
-        short_timestamp(row.started, now),
+        short_timestamp(row.started_at, now),
         ago(row.last_checkpoint, now),
         cost(row.dollars, row.unpriced, row.calls),
     )
@@ -89,7 +97,7 @@ def _line(cells: tuple[str, ...], widths: list[int], kept: list[int]) -> str:
 
 def _coloured(line: str, row: RunRow, out: Terminal) -> str:
     """Colours the status; archived runs are dim."""
-    if row.is_archived:
+    if row.archived:
         return out.style(line, "dim")
     begin = line.find(f"{GAP}{row.status}", len(printable(row.run))) + len(GAP)
     end = begin + len(row.status)
@@ -107,7 +115,7 @@ def _footnotes(view: RunsView, out: Terminal) -> Iterator[str]:
     said = []
     if view.more:
         said.append(f"… {view.more:,} older: bmad runs --all")
-    if any(row.status == "cut short" for row in view.rows):
+    if any(row.status == CUT_SHORT for row in view.rows):
         said.append("cut short: it was running, and nobody looks after it now; bmad resume goes on with it")
     if said:
         yield ""
@@ -115,7 +123,7 @@ def _footnotes(view: RunsView, out: Terminal) -> Iterator[str]:
         yield from wrap(text, out.width, "  ") if out.is_terminal else [text]
 
 
-def short_timestamp(at: float, now: float) -> str:
+def short_timestamp(at: float | None, now: float) -> str:
     """`14:03` of today, `02-26 14:03` of this year, else the date."""
     if not at:
         return "–"
@@ -124,7 +132,7 @@ def short_timestamp(at: float, now: float) -> str:
     return time.strftime(form, there)
 
 
-def ago(at: float, now: float) -> str:
+def ago(at: float | None, now: float) -> str:
     if not at:
         return "–"
     minutes = int(max(0.0, now - at) // 60)
@@ -142,36 +150,16 @@ def cost(dollars: float, unpriced: int, calls: int) -> str:
     return "?" if unpriced == calls else money(dollars) + "+" * bool(unpriced)
 
 
-def runs_document(view: RunsView) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "runs",
-        "runs": [
-            {
-                "run": row.run,
-                "session": row.session,
-                "target": row.target,
-                "status": row.status,
-                "step": row.step,
-                "total": row.total,
-                "started_at": to_iso(row.started) if row.started else None,
-                "last_checkpoint": to_iso(row.last_checkpoint) if row.last_checkpoint else None,
-                "checkpoint": row.checkpoint or None,
-                "dollars": round(row.dollars, 6),
-                "unpriced": row.unpriced,
-                "calls": row.calls,
-                "archived": row.is_archived,
-                "protocol": row.is_protocol,
-            }
-            for row in view.rows
-        ],
-    }
-
-
 class SessionRow(NamedTuple):
     session: str
-    statuses: tuple[tuple[str, int], ...]  # status, number of runs
-    last: float
+    runs: Annotated[
+        Mapping[str, Count], Keywords(propertyNames={"enum": [*RunStatus, CUT_SHORT]})
+    ]  # by status, the most frequent first
+    last: Moment | None
+
+
+class SessionList(NamedTuple):
+    sessions: list[SessionRow]
 
 
 def render_sessions(rows: list[SessionRow], now: float, out: Terminal) -> Iterator[str]:
@@ -180,21 +168,10 @@ def render_sessions(rows: list[SessionRow], now: float, out: Terminal) -> Iterat
         return
     width = max(display_width(printable(row.session)) for row in rows)
     for row in rows:
-        runs = ", ".join(f"{number} {word}" for word, number in row.statuses)
-        whole = pluralize(sum(number for _, number in row.statuses), "run")
+        runs = ", ".join(f"{number} {word}" for word, number in row.runs.items())
+        whole = pluralize(sum(row.runs.values()), "run")
         text = f"{pad(printable(row.session), width)}  {whole}: {runs}; last {ago(row.last, now)}"
         yield from wrap(text, out.width, " " * (width + 2)) if out.is_terminal else [text]
-
-
-def sessions_document(rows: list[SessionRow]) -> dict[str, object]:
-    return {
-        "version": 1,
-        "kind": "sessions",
-        "sessions": [
-            {"session": row.session, "runs": dict(row.statuses), "last": to_iso(row.last) if row.last else None}
-            for row in rows
-        ],
-    }
 
 
 # `bmad runs show`: the steps of one run with calls, questions, checkpoints and commits.
@@ -229,12 +206,12 @@ def _head(view: RunTimelineView, out: Terminal) -> Iterator[str]:
     row = view.row
     yield from (out.style(line, "bold") for line in fit(printable(row.run), out, "  "))
     step = f"step {row.step}/{row.total}" if row.total else ""
-    about = [row.target, f"session {row.session}", row.status + " (archived)" * row.is_archived, step]
+    about = [row.target, f"session {row.session}", row.status + " (archived)" * row.archived, step]
     yield from fit("  " + " · ".join(printable(part) for part in about if part), out, "  ")
     own = [one for step in view.timeline.steps if not step.taken_over for one in step.attempts]
     calls, tokens = len(own), sum(one.tokens for one in own)
     spent = [
-        f"began {_when(row.started)}",
+        f"began {_when(row.started_at)}",
         f"last checkpoint {ago(row.last_checkpoint, view.now)}",
         pluralize(calls, "agent call") if calls else "",
         cost(row.dollars, row.unpriced, row.calls) if row.calls else "",
@@ -244,11 +221,11 @@ def _head(view: RunTimelineView, out: Terminal) -> Iterator[str]:
     yield from fit("  " + " · ".join(part for part in spent if part), out, "  ")
     forked = view.timeline.forked
     if forked:
-        branch = f", on branch {forked['branch']}" if forked["branch"] else ""
-        text = f"  began at step {forked['step']} of {forked['run']} [{forked['checkpoint'][:6]}]{branch}"
+        branch = f", on branch {forked.branch}" if forked.branch else ""
+        text = f"  began at step {forked.step} of {forked.run} [{forked.checkpoint[:6]}]{branch}"
         yield from fit(printable(text), out, "  ")
-        if forked["saved"]:
-            yield from fit(printable(f"  what lay in the work tree then: {forked['saved']}"), out, "  ")
+        if forked.saved:
+            yield from fit(printable(f"  what lay in the work tree then: {forked.saved}"), out, "  ")
     for odd in view.problems:
         yield from fit(f"  {out.style('!', 'yellow')} {printable(odd)}", out, "    ")
 
@@ -305,38 +282,60 @@ def _indented(text: str, out: Terminal) -> list[str]:
     return fit(" " * 5 + printable(text), out, " " * 7)
 
 
-def _when(at: float) -> str:
+def _when(at: float | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else "at an unknown time"
 
 
-def run_document(view: RunTimelineView) -> dict[str, object]:
-    row = view.row
-    return {
-        "version": 1,
-        "kind": "run",
-        "run": row.run,
-        "session": row.session,
-        "target": row.target,
-        "status": row.status,
-        "archived": row.is_archived,
-        "protocol": row.is_protocol,
-        "step": row.step,
-        "total": row.total,
-        "started_at": to_iso(row.started) if row.started else None,
-        "last_checkpoint": to_iso(row.last_checkpoint) if row.last_checkpoint else None,
-        "dollars": round(row.dollars, 6),
-        "unpriced": row.unpriced,
-        "resumed": view.timeline.resumed,
-        "forked_from": dict(view.timeline.forked) or None,
-        "folder": view.folder,
-        "odd": list(view.problems),
-        "steps": [_step_document(step) for step in view.timeline.all_steps],
-    }
+class StepRow(NamedTuple):
+    number: Count
+    name: str
+    story: str
+    round: Count
+    began: Moment | None
+    ended: Moment | None
+    status: Annotated[str, one_of(_STEP_COLORS)]
+    attempts: list[AttemptLine]
+    questions: list[QuestionLine]
+    commits: list[CommitLine]
+    checkpoint: str | None
+    output: str
+    taken_over: bool
+    seconds: float
 
 
-def _step_document(step: StepTimeline) -> dict[str, object]:
-    data = asdict(step)
-    for name in ("attempts", "questions", "commits"):
-        data[name] = [{**one, "at": to_iso(one["at"])} for one in data[name]]
-    moments = {name: to_iso(data[name]) if data[name] else None for name in ("began", "ended")}
-    return {**data, **moments, "checkpoint": step.checkpoint or None, "seconds": round(step.seconds, 3)}
+class RunDetails(NamedTuple):
+    run: str
+    session: str
+    target: str
+    status: RunWord
+    archived: bool
+    protocol: bool
+    step: Count
+    total: Count
+    started_at: Moment | None
+    last_checkpoint: Moment | None
+    dollars: float
+    unpriced: Count
+    resumed: Count
+    forked_from: Annotated[ForkOrigin | None, "the checkpoint of another run that it began at"]
+    folder: str
+    odd: Annotated[tuple[str, ...], "what is wrong with its files"]
+    steps: list[StepRow]
+
+
+def run_details(view: RunTimelineView) -> RunDetails:
+    timeline = view.timeline
+    return pick(
+        RunDetails,
+        view.row,
+        resumed=timeline.resumed,
+        forked_from=timeline.forked,
+        folder=view.folder,
+        odd=view.problems,
+        steps=[_step_row(step) for step in timeline.all_steps],
+    )
+
+
+def _step_row(step: StepTimeline) -> StepRow:
+    known = {"began": step.began or None, "ended": step.ended or None, "checkpoint": step.checkpoint or None}
+    return pick(StepRow, step, seconds=round(step.seconds, 3), **known)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..core.flow_state import CompletedStep, FlowState
+from ..core.flow_state import STATUSES, CompletedStep, FlowState
 from ..core.text import one_line
 from .flow_file import RECORDED, FolderState, condition_holds, needs_record, unmet_conditions
 from .workflow import FlowPart, Step
@@ -12,7 +12,6 @@ from .workflow import FlowPart, Step
 # The state file: which of its rows still count, and which step is the current one.
 
 DONE = "done"  # used instead of a step's number
-STATUSES = ("not_started", "in_progress", "completed", "skipped", "failed")
 SKIPPED, RESET, FOUND, PASSED = "skipped", "reset", "found", "passed"  # prefixes of a row's outcome
 
 # Rows that only record what was found: the step was not executed again.

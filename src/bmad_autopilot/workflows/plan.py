@@ -40,9 +40,14 @@ def _story_step_line(key: str, step: Step, agent: str, find: FindSkill) -> str |
     return opening_line(step, key, skill.invocation)
 
 
-def missing_skills(plan: list[PlannedStep]) -> list[tuple[str, str]]:
-    """(agent, skill) of each step that cannot run, once each."""
-    return list(dict.fromkeys((p.agent, p.step.skill or "") for p in plan if p.prompt is None))
+class MissingSkill(NamedTuple):
+    agent: str
+    skill: str
+
+
+def missing_skills(plan: list[PlannedStep]) -> list[MissingSkill]:
+    """Of each step that cannot run, once each."""
+    return list(dict.fromkeys(MissingSkill(p.agent, p.step.skill or "") for p in plan if p.prompt is None))
 
 
 # Plans of workflow files.
