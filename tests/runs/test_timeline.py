@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bmad_autopilot.runs.journal import Journal, JournalEntry
+from bmad_autopilot.core.events import Event, decode_entry
+from bmad_autopilot.runs.journal import Journal
 from bmad_autopilot.runs.timeline import (
     ForkOrigin,
     RunCost,
@@ -18,8 +19,8 @@ from bmad_autopilot.runs.timeline import (
 from tests.support.journal_entries import STORY
 
 
-def entries(*made: tuple[str, dict[str, Any]]) -> list[JournalEntry]:
-    return [JournalEntry(n, 100.0 * n, kind, data) for n, (kind, data) in enumerate(made, 1)]
+def events(*made: tuple[str, dict[str, Any]]) -> list[Event]:
+    return [decode_entry(n, 100.0 * n, kind, data) for n, (kind, data) in enumerate(made, 1)]
 
 
 def step(number: int, name: str = "dev", **more: Any) -> tuple[str, dict[str, Any]]:
@@ -27,7 +28,7 @@ def step(number: int, name: str = "dev", **more: Any) -> tuple[str, dict[str, An
 
 
 def test_a_story_s_steps_with_what_happened_in_each() -> None:
-    whole = build_timeline(JournalEntry(n, at, kind, dict(data)) for n, (kind, data, at) in enumerate(STORY, 1))
+    whole = build_timeline(decode_entry(n, at, kind, dict(data)) for n, (kind, data, at) in enumerate(STORY, 1))
     one, two, four = whole.steps
     assert (one.number, one.name, one.status, one.dollars, one.seconds) == (1, "dev", "done", 0.84, 498.0)
     assert [(call.attempt, call.finding) for call in one.attempts] == [(1, "asked"), (2, "good")]
@@ -38,27 +39,26 @@ def test_a_story_s_steps_with_what_happened_in_each() -> None:
 
 
 def test_a_step_that_was_left_for_another_was_given_up() -> None:
-    whole = build_timeline(entries(step(1), step(2), ("accepted", {"story": "1-2-login", "number": 2})))
+    whole = build_timeline(events(step(1), step(2), ("accepted", {"story": "1-2-login", "number": 2})))
     assert [one.status for one in whole.steps] == ["given up", "done"]
 
 
 def test_a_row_that_was_done_when_we_came_completes_no_step() -> None:
-    whole = build_timeline(
-        entries(step(1), ("accepted", {"story": "1-2-login", "number": None, "finished": True}))
-    )
+    whole = build_timeline(events(step(1), ("accepted", {"story": "1-2-login", "number": None, "finished": True})))
     assert whole.steps[0].status == "open"
 
 
 def test_what_belongs_to_no_step() -> None:
-    whole = build_timeline(entries(("commit", {"sha": "a" * 40, "subject": "Tidy"}), step(1)))
+    whole = build_timeline(events(("commit", {"label": "tidy", "sha": "a" * 40, "subject": "Tidy"}), step(1)))
     assert [one.number for one in whole.all_steps] == [0, 1]
     assert whole.outside_steps.commits[0].subject == "Tidy"
 
 
 def test_steps_that_agents_keep_themselves() -> None:
-    made = {"id": "a3f9b2", "step": 2, "artefacts": [{"step": 2, "path": "artefacts/step-02-output.md"}]}
+    page = {"step": 2, "name": "discover", "path": "artefacts/step-02-output.md"}
+    made = {"id": "a3f9b2", "digest": "a3f9b2" * 10, "step": 2, "variables": {}, "artefacts": [page]}
     whole = build_timeline(
-        entries(
+        events(
             ("opened", {"target": "create-prd"}),
             ("saved", {"step": 2, "name": "discover"}),
             ("saved", {"step": 2, "name": "discover"}),
@@ -83,7 +83,7 @@ def decided(rule: str) -> dict[str, Any]:
 
 def test_decisions_belong_to_the_step_that_was_begun_last() -> None:
     found = read_decisions(
-        entries(
+        events(
             ("story", {"story": "1-2-login", **decided("new-story")}),
             step(1, **decided("call")),
             ("accepted", decided("good")),
@@ -122,16 +122,16 @@ ENTRY = st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMES)
 
 @given(st.lists(ENTRY, max_size=12))
 def test_odd_entries_are_passed_over(made: list[tuple[str, dict[str, Any]]]) -> None:
-    assert all(isinstance(one.name, str) for one in build_timeline(entries(*made)).all_steps)
-    assert all(isinstance(one.rule, str) for one in read_decisions(entries(*made)))
+    assert all(isinstance(one.name, str) for one in build_timeline(events(*made)).all_steps)
+    assert all(isinstance(one.rule, str) for one in read_decisions(events(*made)))
 
 
 def test_what_a_fork_took_over_is_marked_and_its_beginning_is_no_resuming() -> None:
     forked = {"run": "b", "from": "a", "checkpoint": "a3f9b2", "step": 1, "branch": "main-a3f9b2"}
-    begun = entries(step(1), ("resumed", {}), ("forked", forked))
+    begun = events(step(1), ("resumed", {}), ("forked", forked))
     assert build_timeline(begun).resumed == 0
     whole = build_timeline(
-        entries(step(1), ("resumed", {}), ("forked", forked), ("resumed", {}), step(2), ("resumed", {}))
+        events(step(1), ("resumed", {}), ("forked", forked), ("resumed", {}), step(2), ("resumed", {}))
     )
     assert [one.taken_over for one in whole.steps] == [True, False]
     assert whole.forked == ForkOrigin("a", "a3f9b2", 1, "main-a3f9b2", "")

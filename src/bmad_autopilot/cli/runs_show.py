@@ -31,7 +31,7 @@ def show(ctx: click.Context, run: str | None, as_json: bool) -> None:
     root = project_root(ctx)
     found = find_run(runs_folder(root.path), run)
     journal = Journal(found.folder, lambda value: value)
-    run_timeline = build_timeline(journal.entries())
+    run_timeline = build_timeline(journal.events())
     _name_agents(found.folder, run_timeline)
     problems = (
         *_state_problems(found),
@@ -90,7 +90,7 @@ def why(ctx: click.Context, run: str | None, step: str | None, as_json: bool) ->
     """For each decision of a step the facts that were not as usual, and the row of the table that fitted. STEP is
     its number in the run, or its name; without it, the last step that was begun."""
     found = find_run(runs_folder(project_root(ctx).path), run)
-    made = read_decisions(Journal(found.folder, lambda value: value).entries())
+    made = read_decisions(Journal(found.folder, lambda value: value).events())
     steps = tuple(dict.fromkeys(f"{one.step} {one.name}".strip() for one in made))
     chosen = decisions_of_step(made, step)
     if not made:

@@ -75,6 +75,23 @@ class CallFact(StrEnum):
     UNRECOVERABLE = "hopeless"  # no login, no credit, program missing: a retry cannot help
 
 
+class CallFinding(StrEnum):
+    """How a finished call was judged; the journal records it."""
+
+    UNKNOWN = ""  # of a newer version
+    SUCCEEDED = "good"
+    CHANGES = "changes"
+    INCOMPLETE = "lacking"
+    FAILED = "failed"
+    REFUSED = "refused"
+    ASKED = "asked"
+    UNRECOVERABLE = "hopeless"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "CallFinding":
+        return cls.UNKNOWN
+
+
 class GateFact(StrEnum):
     """The result of the project's checks on the current tree."""
 

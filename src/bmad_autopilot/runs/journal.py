@@ -11,10 +11,13 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from ..core.errors import ConflictError, Diagnostic, FileError, Location, Severity
 from ..io.files import refuse_hard_links, sync_folder
+
+if TYPE_CHECKING:
+    from ..core.events import Event
 
 # Encoding of one entry as a line of bounded length.
 
@@ -212,6 +215,13 @@ class Journal:
             elif entry.n > since:
                 found.append(entry)
         return found
+
+    def events(self, since: int = 0) -> "list[Event]":
+        """The same as typed events."""
+        from ..core.events import decode_entry  # loads msgspec, which `bmad status` does without
+
+        run = os.path.basename(os.path.dirname(self.path))
+        return [decode_entry(one.n, one.at, one.kind, one.data, run) for one in self.entries(since)]
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -1,15 +1,35 @@
-"""Builds a run's timeline, decisions and cost from its journal. Unknown entries are skipped. Pure."""
+"""Builds a run's timeline, decisions and cost from its journal. Unknown events are skipped. Pure."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..core.errors import FileError
 from ..core.json_types import Count, Moment
 from ..io.files import read_bytes
-from ..io.json_files import as_amount, as_count, as_text
-from .journal import JOURNAL_FILE, MAX_JOURNAL, JournalEntry, parse_line
+from ..io.json_files import as_amount, as_count
+from .journal import JOURNAL_FILE, MAX_JOURNAL, parse_line
+
+if TYPE_CHECKING:
+    from ..core.events import (
+        CallEnded,
+        CallStarted,
+        CheckpointData,
+        CommitMade,
+        Event,
+        ProtocolCheckpoint,
+        ProtocolCheckpointData,
+        ProtocolSaved,
+        QuestionAnswered,
+        QuestionAsked,
+        RoundStarted,
+        RunFinished,
+        RunForked,
+        RunResumed,
+        StepAccepted,
+        StepStarted,
+    )
 
 
 @dataclass
@@ -96,111 +116,125 @@ class Timeline:
         ]
 
 
-def build_timeline(entries: Iterable[JournalEntry]) -> Timeline:
+def build_timeline(events: "Iterable[Event]") -> Timeline:
     whole = Timeline()
-    for entry in entries:
-        try:
-            _apply(whole, entry.kind, entry.data, entry.at)
-        except (LookupError, TypeError, ValueError):
-            continue
+    for event in events:
+        handle = _HANDLERS.get(event.kind) if event.is_known else None
+        if handle is not None:
+            handle(whole, event.data, event.at)
     return whole
 
 
-def _apply(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> None:
-    if kind in ("step", "saved"):
-        _step(whole, kind, data, at)
-    elif kind == "call":
-        agent = as_text(data.get("agent")) or as_text(data.get("role"))
-        if not any(step.number == data["number"] for step in whole.steps):  # the step's first entry was lost
-            _step(whole, "step", data, at)
-        _find(whole, data).attempts.append(AttemptLine(at, int(data["attempt"]), agent))
-    elif kind == "ended":
-        _ended(_find(whole, data), data)
-    elif kind in ("accepted", "round", "checkpoint"):
-        _done(whole, kind, data, at)
-    elif kind == "asked":
-        asked = QuestionLine(
-            at, as_text(data.get("question")), as_text(data.get("text")), as_text(data.get("cause"))
-        )
-        _find(whole, data).questions.append(asked)
-    elif kind == "answered":
-        _answered(whole, data)
-    elif kind == "commit":
-        made = CommitLine(at, as_text(data.get("sha")), as_text(data.get("subject")))
-        _find(whole, {}).commits.append(made)
-    elif kind == "resumed":
-        whole.resumed, whole.is_unresumed_fork = whole.resumed + (not whole.is_unresumed_fork), False
-    elif kind == "forked":
-        _forked(whole, data)
-    elif kind == "finished":
-        whole.ended = as_text(data.get("status"))
+def _step(whole: Timeline, data: "StepStarted", at: float) -> None:
+    before = whole.steps[-1] if whole.steps else None
+    if before is not None and before.status == "open" and before.number != data.number:
+        before.status = "given up"
+    whole.steps.append(StepTimeline(data.number, data.step, data.story, data.round, at))
 
 
-def _forked(whole: Timeline, data: Mapping[str, Any]) -> None:
+def _saved(whole: Timeline, data: "ProtocolSaved", at: float) -> None:
+    before = whole.steps[-1] if whole.steps else None
+    if before is None or before.number != data.step or before.status != "open":  # otherwise it is saved again
+        whole.steps.append(StepTimeline(data.step, data.name or f"step {data.step}", began=at))
+
+
+def _call(whole: Timeline, data: "CallStarted", at: float) -> None:
+    if not any(step.number == data.number for step in whole.steps):  # the step's first event was lost
+        before = whole.steps[-1] if whole.steps else None
+        if before is not None and before.status == "open":
+            before.status = "given up"
+        whole.steps.append(StepTimeline(data.number, data.step, data.story, began=at))
+    _find(whole, data.number).attempts.append(AttemptLine(at, data.attempt, data.agent or data.role))
+
+
+def _ended(whole: Timeline, data: "CallEnded", at: float) -> None:
+    attempts = _find(whole, data.number).attempts
+    last = next((one for one in reversed(attempts) if one.attempt == data.attempt), None)
+    if last is None:
+        return
+    last.finding, last.outcome = data.finding.value, data.outcome
+    last.message = data.summary or data.message
+    last.seconds = as_amount(data.seconds) or 0.0
+    last.dollars = as_amount(data.dollars)
+    last.tokens = as_count(data.tokens)
+
+
+def _accepted(whole: Timeline, data: "StepAccepted", at: float) -> None:
+    if data.number is not None:  # otherwise the board row was already done: not a step of this run
+        _end_step(_find(whole, data.number), "done", data.checkpoint, at)
+
+
+def _round(whole: Timeline, data: "RoundStarted", at: float) -> None:
+    _end_step(_find(whole), "sent back", data.checkpoint, at)
+
+
+def _checkpoint(whole: Timeline, data: "ProtocolCheckpoint", at: float) -> None:
+    if not any(step.number == data.step for step in whole.steps):
+        whole.steps.append(StepTimeline(data.step, data.name or f"step {data.step}"))
+    _end_step(_find(whole, data.step), "done", data.checkpoint, at)
+
+
+def _end_step(
+    step: StepTimeline, status: str, made: "CheckpointData | ProtocolCheckpointData | None", at: float
+) -> None:
+    step.status, step.ended = status, at
+    if made is not None:
+        own = [one for one in made.artefacts if one.step == step.number]
+        step.checkpoint, step.output = made.id, own[-1].path if own else ""
+
+
+def _asked(whole: Timeline, data: "QuestionAsked", at: float) -> None:
+    _find(whole, data.number).questions.append(QuestionLine(at, data.question, data.text, data.cause))
+
+
+def _answered(whole: Timeline, data: "QuestionAnswered", at: float) -> None:
+    asked = [one for step in (whole.outside_steps, *whole.steps) for one in step.questions]
+    found = next((one for one in reversed(asked) if one.id == data.question), None)
+    if found is not None:
+        found.answer, found.by = data.answer, data.by
+
+
+def _commit(whole: Timeline, data: "CommitMade", at: float) -> None:
+    _find(whole).commits.append(CommitLine(at, data.sha, data.subject))
+
+
+def _resumed(whole: Timeline, data: "RunResumed", at: float) -> None:
+    whole.resumed, whole.is_unresumed_fork = whole.resumed + (not whole.is_unresumed_fork), False
+
+
+def _forked(whole: Timeline, data: "RunForked", at: float) -> None:
     for step in whole.steps:
         step.taken_over = True
     whole.resumed, whole.is_unresumed_fork = 0, True
-    whole.forked = ForkOrigin(
-        as_text(data.get("from")),
-        as_text(data.get("checkpoint")),
-        as_count(data.get("step")),
-        as_text(data.get("branch")),
-        as_text(data.get("saved")),
-    )
+    whole.forked = ForkOrigin(data.origin, data.checkpoint, data.step, data.branch, data.saved)
 
 
-def _find(whole: Timeline, data: Mapping[str, Any]) -> StepTimeline:
-    """The step named by an entry, else the last one."""
-    number = data.get("number")
+def _finished(whole: Timeline, data: "RunFinished", at: float) -> None:
+    whole.ended = data.status
+
+
+def _find(whole: Timeline, number: int | None = None) -> StepTimeline:
+    """The step of that number, else the last one."""
     named = next((step for step in reversed(whole.steps) if number and step.number == number), None)
     return named or (whole.steps[-1] if whole.steps else whole.outside_steps)
 
 
-def _step(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> None:
-    number = as_count(data.get("number") if kind == "step" else data.get("step"))
-    name = as_text(data.get("step") if kind == "step" else data.get("name")) or f"step {number}"
-    before = whole.steps[-1] if whole.steps else None
-    if before is not None and kind == "saved" and before.number == number and before.status == "open":
-        return  # saved again
-    if before is not None and before.status == "open" and kind == "step" and before.number != number:
-        before.status = "given up"
-    whole.steps.append(StepTimeline(number, name, as_text(data.get("story")), as_count(data.get("round")), at))
-
-
-def _ended(step: StepTimeline, data: Mapping[str, Any]) -> None:
-    last = next((one for one in reversed(step.attempts) if one.attempt == data.get("attempt")), None)
-    if last is None:
-        return
-    last.finding, last.outcome = as_text(data.get("finding")), as_text(data.get("outcome"))
-    last.message = as_text(data.get("summary")) or as_text(data.get("message"))
-    last.seconds = as_amount(data.get("seconds")) or 0.0
-    last.dollars = as_amount(data.get("dollars"))
-    last.tokens = as_count(data.get("tokens"))
-
-
-def _done(whole: Timeline, kind: str, data: Mapping[str, Any], at: float) -> None:
-    if kind == "checkpoint":
-        data = {**data, "number": as_count(data.get("step"))}
-        if not any(step.number == data["number"] for step in whole.steps):
-            whole.steps.append(StepTimeline(data["number"], as_text(data.get("name")) or f"step {data['number']}"))
-    elif kind == "accepted" and data.get("number") is None:
-        return  # the board row was already done: not a step of this run
-    step = _find(whole, data)
-    step.status, step.ended = "sent back" if kind == "round" else "done", at
-    made = data.get("checkpoint")
-    if isinstance(made, dict):
-        step.checkpoint = as_text(made.get("id"))
-        own = [
-            one for one in made.get("artefacts") or () if isinstance(one, dict) and one.get("step") == step.number
-        ]
-        step.output = as_text(own[-1].get("path")) if own else ""
-
-
-def _answered(whole: Timeline, data: Mapping[str, Any]) -> None:
-    asked = [one for step in (whole.outside_steps, *whole.steps) for one in step.questions]
-    found = next((one for one in reversed(asked) if one.id == data.get("question")), None)
-    if found is not None:
-        found.answer, found.by = as_text(data.get("answer")), as_text(data.get("by"))
+# By kind: `bmad runs` imports this module and loads no event types.
+_HANDLERS: Mapping[str, Callable[[Timeline, Any, float], None]] = {
+    "step": _step,
+    "saved": _saved,
+    "call": _call,
+    "ended": _ended,
+    "accepted": _accepted,
+    "round": _round,
+    "checkpoint": _checkpoint,
+    "asked": _asked,
+    "answered": _answered,
+    "commit": _commit,
+    "resumed": _resumed,
+    "forked": _forked,
+    "finished": _finished,
+}
 
 
 # Decisions recorded in the journal: the rule that applied, and the facts that differed from their defaults.
@@ -216,18 +250,17 @@ class JournalDecision(NamedTuple):
     did: str  # kind of the resulting journal entry
 
 
-def read_decisions(entries: Iterable[JournalEntry]) -> list[JournalDecision]:
+def read_decisions(events: "Iterable[Event]") -> list[JournalDecision]:
     found = []
     step, name, story = 0, "", ""
-    for entry in entries:
-        data = entry.data
-        if entry.kind == "step":
-            step, name = as_count(data.get("number")), as_text(data.get("step"))
-        story = as_text(data.get("story")) or story
-        made = data.get("decided")
-        if isinstance(made, dict) and isinstance(made.get("facts", {}), dict):
-            rule = as_text(made.get("rule"))
-            found.append(JournalDecision(entry.at, step, name, story, rule, made.get("facts", {}), entry.kind))
+    for event in events:
+        if event.kind == "step" and event.is_known:
+            begun = cast("StepStarted", event.data)
+            step, name = begun.number, begun.step
+        story = event.story or story
+        made = event.data.decided
+        if made is not None:
+            found.append(JournalDecision(event.at, step, name, story, made.rule, made.facts, event.kind))
     return found
 
 
