@@ -185,3 +185,24 @@ def test_fields_are_written_in_the_order_of_earlier_versions(kind: str) -> None:
     assert found
     for data in found:
         assert json.dumps(encode(decode_payload(kind, data))) == json.dumps(data)
+
+
+STRUCTS = [
+    one
+    for one in vars(events).values()
+    if isinstance(one, type) and issubclass(one, events.Payload | events.Part) and one is not Payload
+]
+
+
+@pytest.mark.parametrize("wanted", STRUCTS, ids=lambda one: one.__name__)
+def test_a_type_is_frozen_and_named_fields_default_to_nothing(wanted: type[msgspec.Struct]) -> None:
+    """A field that an older version did not write reads as empty, with the exceptions that are listed."""
+    assert wanted.__struct_config__.frozen
+    meant = {("StepStarted", "round"): 1, ("QuestionAsked", "about"): "story", ("CheckpointData", "saved"): True}
+    for one in msgspec.structs.fields(wanted):
+        default = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
+        if default not in (msgspec.NODEFAULT, msgspec.UNSET):
+            expected = meant.get((wanted.__name__, one.name))
+            assert default == expected if expected is not None else not default, one.name
+    with pytest.raises(TypeError, match="positional"):
+        wanted("x")
