@@ -29,7 +29,7 @@ def test_a_check_that_writes_into_the_work_tree_goes_on_once_that_is_ignored(
     git(root, "commit", "--quiet", "--all", "--message", "A check that leaves something")
     first = bmad(root, "run-epic", "1")
     assert first.returncode == 3, first.stdout + first.stderr
-    assert "change by themselves" in first.stdout
+    assert "Files change while the project's checks run" in first.stdout
     assert "trace.bin" in first.stdout
     asked = json.loads(bmad(root, "questions", "--json").stdout)["questions"]
     assert [one["cause"] for one in asked] == ["restless"]

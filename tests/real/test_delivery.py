@@ -23,7 +23,7 @@ def test_an_epic_and_one_that_stands_on_it_are_merged(
         assert first.returncode == 3, first.stdout + first.stderr
         assert "asks you" in first.stdout
         (question,) = bench.questions()
-        assert "does not agree" in question["question"]
+        assert "disagrees with a reviewer" in question["question"]
         assert "matter of taste" in question["context"]
         assert bench.bmad("intervene", "epic-1", "leave").returncode == 0
         second = bench.bmad("autopilot", "--continue")

@@ -29,7 +29,7 @@ LOST = (
 
 def answer_all(bench: DeliveryBench) -> None:
     for question in bench.questions():
-        assert "does not agree" in question["question"], question
+        assert "disagrees with a reviewer" in question["question"], question
         bench.bmad("intervene", question["story"], "leave")
 
 

@@ -72,7 +72,7 @@ def test_a_pull_request_that_a_person_has_closed(
         done = bench.bmad("autopilot")
         assert done.returncode == 3
         assert "no epic was merged" in done.stdout
-        assert "epic-1 (#1) asks you: Somebody has closed Pull request #1" in done.stdout
+        assert "epic-1 (#1) asks you: Pull request #1 of epic-1 was closed by someone" in done.stdout
         assert "bmad questions" in done.stdout
         assert [one.kind for one in bench.effects("merge", "reopen")] == []
 

@@ -81,5 +81,5 @@ def test_what_a_person_pushes_then_is_taken_in_only_if_it_resolves_the_conflict(
         assert (flight.end.exit_code, flight.end.merged) == (0, ("epic-1",))
     else:
         assert flight.end.exit_code == 3
-        assert "Commits that are not ours are on feature/epic-1" in pilot.question().question
+        assert "feature/epic-1 has commits that bmad did not make" in pilot.question().question
         assert not pilot.effects("merge")

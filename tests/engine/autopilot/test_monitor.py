@@ -29,7 +29,7 @@ def test_an_answer_is_taken_up_while_another_epic_is_watched(tmp_path: Path) -> 
     def heard(kind: str, data: Mapping[str, Any]) -> None:
         if kind == "pending" and data["lane"] == "epic-2" and not pilot.effects("reopen"):
             asked = pilot.asked()
-            assert "Somebody has closed" in asked.question.question
+            assert "was closed by someone" in asked.question.question
             record_answer(asked.path, "reopen", AnswerSource.HUMAN)
 
     pilot.model.listeners.append(close)
